@@ -46,20 +46,9 @@ const planner = (state: RacePlanner.State, chance: Chances["ofNetwork"]) =>
     const now = yield* nowInSeconds
     const client = RacePlanner.makeClient(state, { fetch: network.fetch, now, client: credentials })
 
-    /** Consents like the consent page. */
-    const consent = Effect.gen(function*() {
-      const request = yield* oauth.authorize(application.id, {
-        redirectUri: Option.some(redirectUri),
-        responseType: Option.some("code"),
-        scope: Option.some("read"),
-        state: Option.none(),
-        role: Option.none(),
-        codeChallenge: Option.none(),
-        codeChallengeMethod: Option.none(),
-        responseMode: Option.none()
-      })
-      return Redacted.value(yield* oauth.consent(request, user))
-    })
+    const query = { client_id: String(application.id), redirect_uri: redirectUri, response_type: "code", scope: "read" }
+    const asked = `https://startlist.example/oauth/authorize?${new URLSearchParams(query)}`
+    const code = new URL(yield* TestUsers.consent(user, asked)).searchParams.get("code") ?? ""
     const subscribe = Promises.run(() => client.subscribe(callbackUrl))
     const parties: Registration.Parties = {
       athleteId: athlete.id,
@@ -68,7 +57,7 @@ const planner = (state: RacePlanner.State, chance: Chances["ofNetwork"]) =>
       platformUserId: Option.some(user.id)
     }
     const isGood = (token: string) => Effect.isSuccess(oauth.authenticate(Redacted.make(token)))
-    return { client, code: yield* consent, isGood, network, parties, state, subscribe }
+    return { client, code, isGood, network, parties, state, subscribe }
   })
 
 /** The application's clock is the virtual one. */

@@ -18,18 +18,10 @@ const connect = Effect.gen(function*() {
   const owner = yield* users.add({ role: "platform", email: "paul@club.example", firstName: "", lastName: "" })
   const settings = { name: "Race Planner", redirectUris: ["https://planner.example/back"], requirePkce: false }
   const { application, secret } = yield* applications.create(owner.id, settings)
-  const request = yield* oauth.authorize(application.id, {
-    redirectUri: Option.some("https://planner.example/back"),
-    responseType: Option.some("code"),
-    scope: Option.some("read"),
-    state: Option.none(),
-    role: Option.none(),
-    codeChallenge: Option.none(),
-    codeChallengeMethod: Option.none(),
-    responseMode: Option.none()
-  })
+  const query = { client_id: String(application.id), redirect_uri: settings.redirectUris[0] ?? "", scope: "read" }
+  const asked = `https://startlist.example/oauth/authorize?${new URLSearchParams({ ...query, response_type: "code" })}`
+  const code = Redacted.make(new URL(yield* TestUsers.consent(owner, asked)).searchParams.get("code") ?? "")
   const client = { id: application.id, secret }
-  const code = yield* oauth.consent(request, owner)
   const tokens = yield* oauth.exchange({ client, code, redirectUri: Option.none(), verifier: Option.none() })
   return { client, oauth, tokens }
 })

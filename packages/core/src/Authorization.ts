@@ -76,12 +76,7 @@ export const check = (
   const state = Option.filter(parameters.state, isText)
   const refuse = (error: AuthorizationRefused["error"], description: string) =>
     Either.left(
-      new AuthorizationRefused({
-        error,
-        description,
-        redirectUri: redirectUri.value,
-        state
-      })
+      new AuthorizationRefused({ error, description, redirectUri: redirectUri.value, state })
     )
 
   if (Option.isSome(parameters.state) && Option.isNone(state)) {
@@ -117,14 +112,7 @@ export const check = (
     }
     if (!/^[\w-]{43}$/.test(codeChallenge.value)) return refuse("invalid_request", "code_challenge is malformed")
   }
-  return Either.right({
-    application,
-    redirectUri: redirectUri.value,
-    scope,
-    state,
-    role,
-    challenge: codeChallenge
-  })
+  return Either.right({ application, redirectUri: redirectUri.value, scope, state, role, challenge: codeChallenge })
 }
 
 /** Space-delimited, without repetitions, in the order given (RFC 6749 §3.3). */

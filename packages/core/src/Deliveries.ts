@@ -77,17 +77,8 @@ const make = Effect.gen(function*() {
     return yield* Effect.catchTag(find(id), "DeliveryNotFound", (cause) => new StoreError({ cause }))
   })
 
-  return Deliveries.of({
-    cancelPending,
-    find,
-    list: store.list,
-    redeliver,
-    sendTest
-  })
+  return Deliveries.of({ cancelPending, find, list: store.list, redeliver, sendTest })
 })
 
 export const layer: Layer.Layer<Deliveries, never, DeliveryQueue | DeliveryStore | Secrets> = Layer
-  .effect(
-    Deliveries,
-    make
-  )
+  .effect(Deliveries, make)

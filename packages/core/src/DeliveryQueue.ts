@@ -73,6 +73,12 @@ export declare namespace DeliveryQueue {
     /** Hints from this or another node that there may be work. Hints may be lost, so workers also poll. */
     readonly wakeUps: Stream.Stream<void>
     /**
+     * When the next delivery can be claimed, in milliseconds since 1970: workers sleep until then, and do not poll. Only
+     * for a store that loses no hint, and gives one beside every change that may free a delivery, but for settlements
+     * and releases: their worker claims again, and others at the end of the lease.
+     */
+    readonly nextDue?: Effect.Effect<number>
+    /**
      * Queues the deliveries of events about records of an embedding server, all or nothing. Returns their identifiers.
      */
     readonly enqueue: (outgoing: ReadonlyArray<Outgoing>) => Effect.Effect<ReadonlyArray<DeliveryId>, StoreError>
@@ -80,11 +86,7 @@ export declare namespace DeliveryQueue {
      * Cancels pending deliveries to an application's subscription at `now`, also claimed ones: at most `limit`, newest
      * first. Returns their number. Those that another call ends at the same time need not be replaced by others.
      */
-    readonly cancel: (
-      id: ApplicationId,
-      now: DateTime.Utc,
-      limit: number
-    ) => Effect.Effect<number, StoreError>
+    readonly cancel: (id: ApplicationId, now: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
     /**
      * Makes a new pending delivery of a stored one, to the same subscription, due at `now`. The log has only the first
      * one. It uses the stored event: an erasure may have cleared it since the delivery was read. None if the delivery was

@@ -13,12 +13,12 @@ import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { GrantStore } from "./GrantStore.ts"
 import { cancel, type Enqueue, makeDeliveries } from "./internal/memoryDeliveries.ts"
 import { makeGrantStore } from "./internal/memoryGrants.ts"
-import { compareAndSet, makeState, newestFirst, saving, type State } from "./internal/memoryState.ts"
+import { compareAndSet, makeState, newestFirst, saving, type State, wake } from "./internal/memoryState.ts"
 import { RegistrationId, RegistrationStore } from "./Registration.ts"
 import type { Stores } from "./Stores.ts"
 import { AlreadySubscribed, SubscriptionId, SubscriptionStore } from "./Subscription.ts"
 
-const makeApplicationStore = ({ applications, lastIds, signingSecrets }: State): ApplicationStore.Service => ({
+const makeApplicationStore = ({ applications, hints, lastIds, signingSecrets }: State): ApplicationStore.Service => ({
   find: (id) => Effect.sync(() => Option.fromNullable(applications.get(id))),
   list: ({ after, limit, owner }) =>
     Effect.sync(() =>
@@ -36,7 +36,7 @@ const makeApplicationStore = ({ applications, lastIds, signingSecrets }: State):
       signingSecrets.set(id, { applicationId: id, version: 1, secrets: [{ value, expiresAt: Option.none() }] })
       return inserted
     }),
-  save: (next) => saving(() => applications.has(next.id) && compareAndSet(applications, next.id, next)),
+  save: (next) => saving(() => applications.has(next.id) && compareAndSet(applications, next.id, next) && wake(hints)),
   findSigningSecrets: (id) => Effect.sync(() => Option.fromNullable(signingSecrets.get(id))),
   saveSigningSecrets: (next) =>
     saving(() => signingSecrets.has(next.applicationId) && compareAndSet(signingSecrets, next.applicationId, next))
@@ -62,7 +62,8 @@ const makeSubscriptionStore = (state: State): SubscriptionStore.Service => {
         subscriptions.set(id, inserted)
         return Effect.succeed(inserted)
       }),
-    save: (next) => saving(() => subscriptions.has(next.id) && compareAndSet(subscriptions, next.id, next)),
+    save: (next) =>
+      saving(() => subscriptions.has(next.id) && compareAndSet(subscriptions, next.id, next) && wake(state.hints)),
     remove: (id, now) =>
       Effect.sync(() => {
         for (const queued of state.pending.values()) {

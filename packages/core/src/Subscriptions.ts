@@ -189,7 +189,4 @@ const make = Effect.gen(function*() {
 })
 
 export const layer: Layer.Layer<Subscriptions, never, DeliveryStore | SubscriptionStore | Callbacks | Secrets> = Layer
-  .effect(
-    Subscriptions,
-    make
-  )
+  .effect(Subscriptions, make)

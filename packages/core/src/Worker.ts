@@ -31,6 +31,9 @@ import { makeSlots } from "./WorkerSlots.ts"
 const largeClaim = 1 / 2
 const claimPause = Duration.millis(10)
 
+/** Maximum pause in milliseconds between two claims: a timer lasts at most 24 days. */
+const maxIdle = 86_400_000
+
 /** Claims once. Returns whether more deliveries may be due. */
 const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
   Effect.gen(function*() {
@@ -90,12 +93,18 @@ export const run: Effect.Effect<never, never, DeliveryQueue | Callbacks | Secret
   const recorder = yield* makeRecorder({ now, slots, wake })
   const claim = yield* makeClaim({ deadlines, now, recorder, slots })
 
+  /** The pause before the next claim. A delivery that is due and was not claimed waits for a free slot. */
+  const idle = Effect.map(queue.nextDue ?? Effect.succeed(0), (due) => {
+    const millis = due - now().epochMillis
+    return millis > 0 ? Math.min(millis, maxIdle) : policy.deliveryPoll
+  })
+
   const claimAgain = Effect.gen(function*() {
     if (yield* claim) {
       const enough = Math.ceil(policy.deliveryConcurrency * largeClaim)
       yield* Effect.timeoutOption(slots.awaitAvailable(enough), claimPause)
     } else {
-      yield* Effect.timeoutOption(Queue.take(wake), policy.deliveryPoll)
+      yield* Effect.timeoutOption(Queue.take(wake), yield* idle)
     }
   })
 

@@ -18,7 +18,19 @@ import {
   Worker
 } from "@startlist/core"
 import { Faults, ScriptedCallbacks, TestSecrets, TestUsers } from "@startlist/testing"
-import { Array as Arr, DateTime, Duration, Effect, Fiber, Layer, Logger, Option, Schema, TestClock } from "effect"
+import {
+  Array as Arr,
+  Context,
+  DateTime,
+  Duration,
+  Effect,
+  Fiber,
+  Layer,
+  Logger,
+  Option,
+  Schema,
+  TestClock
+} from "effect"
 import { makeClient, makeUser } from "./support/fixture.ts"
 
 const { Behaviour } = ScriptedCallbacks
@@ -448,6 +460,76 @@ const failing = (operation: Faults.StoreOperation, isFailing: (input: ReadonlyAr
       name === operation && isFailing(input) ? Effect.fail(new Store.StoreError({ cause: "down" })) : effect
     )
   ).pipe(Layer.provide(Memory.layer))
+
+describe("a worker whose store knows when the next delivery is due", () => {
+  /** The stores in memory, and the number of claims. */
+  const counting = () => {
+    const claims = { count: 0 }
+    const stores = Layer.map(Memory.layer, (context) => {
+      const queue = Context.get(context, DeliveryQueue.DeliveryQueue)
+      const claim: typeof queue.claim = (request) => {
+        claims.count++
+        return queue.claim(request)
+      }
+      return Context.add(context, DeliveryQueue.DeliveryQueue, { ...queue, claim })
+    })
+    return { claims, stores }
+  }
+
+  it.effect("sleeps: a day with three attempts takes at most a dozen claims, each attempt in its millisecond", () => {
+    const { claims, stores } = counting()
+    return Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("broken")
+      yield* habit(callbackUrl, Behaviour.Reject({ status: 500 }))
+      yield* start({ deliveryDelays: [Duration.millis(5432), Duration.hours(3)] })
+      yield* TestClock.adjust("8 hours")
+      yield* queue(applicationId, [7])
+      yield* TestClock.adjust("16 hours")
+      expect((yield* received(callbackUrl)).map(({ at }) => at - 8 * 3_600_000)).toStrictEqual([0, 5432, 10_805_432])
+      expect(claims.count).toBeLessThanOrEqual(12)
+      yield* TestClock.adjust("30 days")
+      expect(claims.count).toBeLessThanOrEqual(12 + 30)
+    }).pipe(Effect.provide(layerWith(stores)))
+  })
+
+  it.effect("is woken by every change that frees a delivery", () =>
+    Effect.gen(function*() {
+      const { applicationId, callbackUrl, subscription } = yield* subscribe("held")
+      const store = yield* DeliveryQueue.DeliveryQueue
+      const subscriptions = yield* Subscription.SubscriptionStore
+      const applications = yield* Applications.Applications
+      const pause = (paused: boolean, version: number) => subscriptions.save({ ...subscription, paused, version })
+      yield* start()
+      /** A change that holds new events, and the change that frees them. */
+      const changes = [
+        [pause(true, 2), pause(false, 3)],
+        [applications.suspend(applicationId), applications.restore(applicationId)],
+        [Effect.void, Effect.flatMap(deliveries, ([first]) => first ? store.again(first, first.dueAt) : Effect.void)]
+      ] as const
+      for (const [hold, free] of changes) {
+        yield* hold
+        yield* queue(applicationId, [1])
+        yield* TestClock.adjust("1 millis")
+        yield* free
+        yield* TestClock.adjust(Duration.zero)
+        expect(new Set(yield* states)).toStrictEqual(new Set(["delivered"]))
+      }
+      expect(yield* received(callbackUrl)).toHaveLength(4)
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("gets the work of another that ends, at the latest when the lease ends", () =>
+    Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("slow")
+      yield* script(callbackUrl, Behaviour.Hang())
+      const first = yield* start()
+      yield* queue(applicationId, [1])
+      yield* seconds(1)
+      yield* start()
+      yield* Effect.fork(Fiber.interrupt(first))
+      yield* seconds(14)
+      expect((yield* received(callbackUrl)).map(({ at }) => at)).toStrictEqual([0, 15_000])
+    }).pipe(Effect.provide(layerWith())))
+})
 
 describe("a delivery without an outcome", () => {
   /** Works until the lease of what it claimed is over, and is then gone like a process that was killed. */

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { MasterKey, Secrets } from "@startlist/core"
 import { NodeSecrets, WebSecrets } from "@startlist/http"
+import { TestSecrets } from "@startlist/testing"
 import { Effect, FastCheck, type Layer, Option, Redacted } from "effect"
 
 const keys = { key: Redacted.make(Buffer.alloc(32, 1).toString("base64")) }
@@ -58,9 +59,11 @@ describe("secrets by Web Crypto and @noble/hashes", () => {
     }))
   })
 
-  it("hashes are the same for every text", () => {
+  it("hashes are the same for every text, also with the secrets of tests", () => {
+    const inTests = secretsOf(TestSecrets.layer("test"))
     FastCheck.assert(FastCheck.property(text, (value) => {
       expect(onWeb.hash(value)).toBe(onNode.hash(value))
+      expect(inTests.hash(value)).toBe(onNode.hash(value))
     }))
   })
 

@@ -26,13 +26,12 @@ import { withClockOffset } from "./VirtualTime.ts"
 
 const tags = { ApplicationStore, DeliveryQueue, DeliveryStore, GrantStore, RegistrationStore, SubscriptionStore }
 
-type OperationsOf<Name extends keyof typeof tags> = {
-  [Method in keyof Context.Tag.Service<typeof tags[Name]>]: Method extends "wakeUps" ? never
-    : `${Name}.${Method & string}`
-}[keyof Context.Tag.Service<typeof tags[Name]>]
+type MethodsOf<Store> = Exclude<keyof Store, "wakeUps" | "nextDue"> & string
 
 /** An operation of a store, for example `GrantStore.save`. */
-export type StoreOperation = { [Name in keyof typeof tags]: OperationsOf<Name> }[keyof typeof tags]
+export type StoreOperation = {
+  [Name in keyof typeof tags]: `${Name}.${MethodsOf<Context.Tag.Service<typeof tags[Name]>>}`
+}[keyof typeof tags]
 
 /** Wraps an operation. `input` is its arguments. Only a `save` may fail with a `Conflict`. */
 export type Around = <A, E>(
@@ -43,10 +42,11 @@ export type Around = <A, E>(
 
 const isOperation = (name: string): name is StoreOperation => (name.split(".")[0] ?? "") in tags
 
-/** The store with `around` on every method. */
+/** The store with `around` on every method. Workers poll it, as they poll a database. */
 const wrap = <Store extends object>(name: keyof typeof tags, store: Store, around: Around): Store =>
   new Proxy(store, {
     get: (target, method) => {
+      if (method === "nextDue") return undefined
       const member: unknown = Reflect.get(target, method)
       const operation = `${name}.${String(method)}`
       if (typeof member !== "function" || !isOperation(operation)) return member

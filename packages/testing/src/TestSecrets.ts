@@ -1,21 +1,19 @@
 /**
- * Predictable secrets for tests, different for each label, so that tests can share a database. Unlike the real ones,
- * they are recognizable: a secret in clear contains a mark, and its fingerprint does not.
+ * Predictable secrets for tests, different for each label, so that tests can share a database. A secret in clear contains
+ * a mark, unlike a real one, and its fingerprint does not. Fingerprints and S256 challenges are the real ones.
  */
 import { prefixes, Secrets, TokenHash, type TokenKey } from "@startlist/core/Secrets"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
+import * as Encoding from "effect/Encoding"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { fingerprint } from "./internal/fingerprint.ts"
+import { sha256 } from "./internal/sha256.ts"
 
 /** A part of every secret in clear, by which tests find secrets where none may be. */
-export const mark = "Clear"
-
-/** The text backwards, without spaces: not the clear text, but as long as an S256 challenge. */
-const hash = (value: string): TokenHash =>
-  TokenHash.make([...value].reverse().join("").replaceAll(/\s/g, "+").padEnd(43, "-"))
+export const mark = "InClear"
 
 /** A key that derives tokens like a real one, but guessable ones. `secret` names it. */
 export const key = (secret: string): TokenKey => {
@@ -53,8 +51,8 @@ export const layer = (
           Redacted.make(`${prefixes[kind]}${name}${isPublic.has(kind) ? kind : mark}${label}n${++made}`)
         ),
       makeSalt: Effect.sync(() => `salt${label}n${++made}`),
-      makeSigning: Effect.sync(() => Redacted.make(`whsec_${label}n${++made}`)),
-      hash,
+      makeSigning: Effect.sync(() => Redacted.make(`whsec_${Encoding.encodeBase64(sha256(`${label}n${++made}`))}`)),
+      hash: (value) => TokenHash.make(Encoding.encodeBase64Url(sha256(value))),
       keys: Arr.map(keys, key)
     }
   })

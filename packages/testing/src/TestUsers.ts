@@ -1,9 +1,14 @@
 /** Users for tests. Startlist only reads users, so a test must add them. */
+import { ApplicationId } from "@startlist/core/Application"
+import type { AuthorizationRefused, InvalidRedirect, RoleMismatch } from "@startlist/core/Authorization"
+import { OAuth } from "@startlist/core/OAuth"
+import type { StoreError } from "@startlist/core/Store"
 import { User, UserId, UserStore } from "@startlist/core/User"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 
 export class TestUsers extends Context.Tag("@startlist/testing/TestUsers")<TestUsers, TestUsers.Service>() {}
 
@@ -34,3 +39,28 @@ export const layerAfter = (lastId: number): Layer.Layer<TestUsers | UserStore> =
 
 /** Users in memory, numbered from 1. */
 export const layer: Layer.Layer<TestUsers | UserStore> = layerAfter(0)
+
+/** Allows the request of an authorization URL, like a person on the consent page. Returns the URL of the redirect. */
+export const consent = (
+  user: User,
+  url: string
+): Effect.Effect<string, InvalidRedirect | AuthorizationRefused | RoleMismatch | StoreError, OAuth> =>
+  Effect.gen(function*() {
+    const oauth = yield* OAuth
+    const { searchParams } = new URL(url)
+    const get = (name: string) => Option.fromNullable(searchParams.get(name))
+    const request = yield* oauth.authorize(ApplicationId.make(Number(searchParams.get("client_id"))), {
+      redirectUri: get("redirect_uri"),
+      responseType: get("response_type"),
+      responseMode: get("response_mode"),
+      scope: get("scope"),
+      state: get("state"),
+      role: get("role"),
+      codeChallenge: get("code_challenge"),
+      codeChallengeMethod: get("code_challenge_method")
+    })
+    const back = new URL(request.redirectUri)
+    back.searchParams.set("code", Redacted.value(yield* oauth.consent(request, user)))
+    if (Option.isSome(request.state)) back.searchParams.set("state", request.state.value)
+    return back.href
+  })

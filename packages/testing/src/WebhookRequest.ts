@@ -29,7 +29,7 @@ export interface ValidationMessage {
 
 const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
 
-/** As lenient as the dispatcher: the secrets of `TestSecrets` are not BASE64. */
+/** As lenient as the dispatcher: a secret of another server may not be BASE64. */
 const fromBase64 = (text: string): Uint8Array<ArrayBuffer> => {
   const letters = text.replaceAll("-", "+").replaceAll("_", "/").replace(/[^A-Za-z0-9+/]/g, "")
   const whole = letters.length % 4 === 1 ? letters.slice(0, -1) : letters

@@ -2,13 +2,12 @@
 import type * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as PubSub from "effect/PubSub"
 import * as Stream from "effect/Stream"
 import { Delivery, DeliveryId, type DeliveryStore, type LogEntry, UnknownPosition } from "../Delivery.ts"
 import type { Claimed, ClaimRequest, DeliveryQueue } from "../DeliveryQueue.ts"
 import type { Audience, Outgoing } from "../Event.ts"
 import type { SubscriptionId } from "../Subscription.ts"
-import { isActive, newestFirst, type Queued, type State } from "./memoryState.ts"
+import { isActive, newestFirst, type Queued, type State, wake } from "./memoryState.ts"
 
 /** Queues the deliveries of events, inside the save that causes them. Returns their identifiers. */
 export type Enqueue = (outgoing: ReadonlyArray<Outgoing>) => ReadonlyArray<DeliveryId>
@@ -26,6 +25,7 @@ const add = (state: State, fields: Omit<Delivery, "id">, isLogged: boolean): Del
   const queued: Queued = { delivery, isLogged, claims: 0, claim: Option.none() }
   state.deliveries.set(delivery.id, queued)
   state.pending.set(delivery.id, queued)
+  wake(state.hints)
   return delivery
 }
 
@@ -40,20 +40,25 @@ export const cancel = ({ pending }: State, queued: Queued, now: DateTime.Utc): v
 const isHeld = ({ applications, subscriptions }: State, { applicationId, subscriptionId }: Delivery): boolean =>
   subscriptions.get(subscriptionId)?.paused === true || applications.get(applicationId)?.state === "suspended"
 
-/** Deliveries that can be claimed: see `DeliveryQueue.claim`. */
-const claimable = (state: State, request: ClaimRequest): ReadonlyArray<Queued> => {
-  const now = request.now.epochMillis
+/** The first pending delivery of each object and subscription, and the time from which it can be claimed. */
+const heads = (state: State): ReadonlyArray<{ readonly queued: Queued; readonly from: number }> => {
   const objects = new Set<string>()
-  const candidates: Array<Queued> = []
+  const found: Array<{ readonly queued: Queued; readonly from: number }> = []
   for (const queued of state.pending.values()) {
     if (isHeld(state, queued.delivery)) continue
     const { dueAt, event, subscriptionId } = queued.delivery
     const object = `${subscriptionId}:${event.objectType}:${event.objectId}`
     const isFirst = !objects.has(object)
     objects.add(object)
-    const isFree = Option.match(queued.claim, { onNone: () => true, onSome: ({ leaseEnds }) => leaseEnds <= now })
-    if (isFirst && isFree && dueAt.epochMillis <= now) candidates.push(queued)
+    const leaseEnds = Option.match(queued.claim, { onNone: () => 0, onSome: ({ leaseEnds }) => leaseEnds })
+    if (isFirst) found.push({ queued, from: Math.max(dueAt.epochMillis, leaseEnds) })
   }
+  return found
+}
+
+/** Deliveries that can be claimed: see `DeliveryQueue.claim`. */
+const claimable = (state: State, request: ClaimRequest): ReadonlyArray<Queued> => {
+  const candidates = heads(state).filter(({ from }) => from <= request.now.epochMillis).map(({ queued }) => queued)
   candidates.sort((a, b) =>
     a.delivery.dueAt.epochMillis - b.delivery.dueAt.epochMillis || a.delivery.id - b.delivery.id
   )
@@ -70,10 +75,7 @@ const claimable = (state: State, request: ClaimRequest): ReadonlyArray<Queued> =
 export const makeDeliveries = (
   state: State
 ): { readonly queue: DeliveryQueue.Service; readonly store: DeliveryStore.Service; readonly enqueue: Enqueue } => {
-  const { deliveries, pending, signingSecrets, subscriptions } = state
-  // At most one hint waits for each listener. An idle listener does not block the others.
-  const hints = Effect.runSync(PubSub.sliding<void>(1))
-  const wake = () => void Effect.runSync(PubSub.publish(hints, undefined))
+  const { deliveries, hints, pending, signingSecrets, subscriptions } = state
 
   const enqueue: Enqueue = (outgoing) => {
     const ids: Array<DeliveryId> = []
@@ -83,7 +85,6 @@ export const makeDeliveries = (
         const dueAt = event.time
         const fields = { applicationId, subscriptionId, event, dueAt, endedAt: Option.none() }
         ids.push(add(state, { ...fields, state: "pending", attempts: [] }, true).id)
-        wake()
       }
     }
     return ids
@@ -127,6 +128,7 @@ export const makeDeliveries = (
         })
       ),
     wakeUps: Stream.fromPubSub(hints),
+    nextDue: Effect.sync(() => heads(state).reduce((first, { from }) => Math.min(first, from), Infinity)),
     cancel: (id, now, limit) =>
       Effect.sync(() => {
         const newest = newestFirst(pending).filter(({ delivery }) => delivery.applicationId === id).slice(0, limit)
@@ -138,9 +140,7 @@ export const makeDeliveries = (
         const stored = deliveries.get(id)?.delivery
         if (stored === undefined || !subscriptions.has(stored.subscriptionId)) return Option.none()
         const fresh = { state: "pending", attempts: [], dueAt: now, endedAt: Option.none() } as const
-        const delivery = add(state, { ...stored, ...fresh }, false)
-        wake()
-        return Option.some(delivery)
+        return Option.some(add(state, { ...stored, ...fresh }, false))
       }),
     enqueue: (outgoing) => Effect.sync(() => enqueue(outgoing))
   }

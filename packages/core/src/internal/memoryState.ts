@@ -1,6 +1,7 @@
 /** State of the in-memory stores: the maps, and the compare-and-set. */
 import * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
+import * as PubSub from "effect/PubSub"
 import type { Application, ApplicationId, SigningSecrets } from "../Application.ts"
 import type { Delivery, DeliveryId } from "../Delivery.ts"
 import type { Grant } from "../Grant.ts"
@@ -27,11 +28,16 @@ export const makeState = () => ({
   deliveries: new Map<DeliveryId, Queued>(),
   /** The pending deliveries, in the order of their identifiers. */
   pending: new Map<DeliveryId, Queued>(),
+  /** Hints for workers. At most one waits for each listener, and one for a listener that has yet to start. */
+  hints: Effect.runSync(PubSub.sliding<void>({ capacity: 1, replay: 1 })),
   /** Identifiers are never used twice, not even after a removal. */
   lastIds: { application: 0, subscription: 0, registration: 0, delivery: 0 }
 })
 
 export type State = ReturnType<typeof makeState>
+
+/** Gives a hint, beside a change that may free a delivery. Returns true. */
+export const wake = (hints: State["hints"]): boolean => Effect.runSync(PubSub.publish(hints, undefined))
 
 /** Whether a grant is active in the present epoch of its application. */
 export const isActive = ({ applications }: State, { applicationEpoch, applicationId, status }: Grant): boolean =>

@@ -368,10 +368,10 @@ export const mutants: ReadonlyArray<Mutant> = [
     "      for (const { applicationId, id: subscriptionId } of subscriptions.values()) {\n        if (!isConcerned(state, audience, applicationId)) continue",
     "      for (const { applicationId, id: subscriptionId } of [...subscriptions.values()].flatMap((one) =>\n        audience._tag === \"GrantedBy\" ? audience.userIds.map(() => one) : [one]\n      )) {\n        if (!isConcerned(state, audience, applicationId)) continue"
   ),
-  queue("later events overtake earlier ones", "if (isFirst && isFree && dueAt", "if (isFree && dueAt"),
-  queue("a claim ignores leases", "if (isFirst && isFree && dueAt", "if (isFirst && dueAt"),
-  queue("a lease never ends", "leaseEnds <= now", "leaseEnds < 0"),
-  queue("what is not due is claimed", "isFree && dueAt.epochMillis <= now", "isFree"),
+  queue("later events overtake earlier ones", "if (isFirst) found", "found"),
+  queue("a claim ignores leases", "Math.max(dueAt.epochMillis, leaseEnds)", "dueAt.epochMillis"),
+  queue("a lease never ends", "onSome: ({ leaseEnds }) => leaseEnds", "onSome: () => Infinity"),
+  queue("what is not due is claimed", "Math.max(dueAt.epochMillis, leaseEnds)", "leaseEnds"),
   queue(
     "one subscription may take all",
     "if (count > (request.allowances.get(subscriptionId) ?? request.perSubscription)) return false\n",

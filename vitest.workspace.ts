@@ -10,7 +10,8 @@ const tier = (
   name: string,
   folder: string,
   exclude: ReadonlyArray<string>,
-  timeout: number
+  timeout: number,
+  among = "{packages,tools,examples}/*"
 ): TestProjectInlineConfiguration => ({
   root: fileURLToPath(new URL(".", import.meta.url)),
   resolve: { conditions },
@@ -20,7 +21,7 @@ const tier = (
     name,
     globalSetup: "tools/test-support/src/databases.ts",
     setupFiles: "tools/test-support/src/setup.ts",
-    include: [`{packages,tools,examples}/*/${folder}/**/*.test.{ts,tsx}`],
+    include: [`${among}/${folder}/**/*.test.{ts,tsx}`],
     exclude: ["**/node_modules/**", ...exclude],
     testTimeout: timeout,
     hookTimeout: timeout,
@@ -28,9 +29,13 @@ const tier = (
   }
 })
 
+/** Needs the packages of its own lockfile: `npm run bench:check` installs them. */
+const bench = "tools/bench/**"
+
 // CONTRIBUTING.md describes the tiers.
 export default [
-  tier("fast", "test", ["**/test/system/**"], 2 * patience),
-  tier("system", "test/system", ["**/test/system/measured/**"], 5 * patience),
-  tier("measured", "test/system/measured", [], 5 * patience)
+  tier("fast", "test", ["**/test/system/**", bench], 2 * patience),
+  tier("system", "test/system", ["**/test/system/measured/**", bench], 5 * patience),
+  tier("measured", "test/system/measured", [bench], 5 * patience),
+  tier("bench", "test", [], 5 * patience, "tools/bench")
 ]

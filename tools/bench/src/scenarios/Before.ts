@@ -31,6 +31,7 @@ const make = async (revision: string): Promise<Build> => {
   run("git", "checkout", "--quiet", revision)
   run("npm", "ci")
   const bench = existsSync(join(path, "tools/bench")) ? "tools/bench" : "packages/bench"
+  if (existsSync(join(path, bench, "package-lock.json"))) run("npm", "ci", "--prefix", bench)
   run("npx", "tsc", "-b", bench)
   const build = join(path, bench, "dist")
   const { fill }: typeof Grants = await import(pathToFileURL(join(build, "Grants.js")).href)

@@ -57,6 +57,8 @@ export interface Post {
   readonly timestamp: number
   /** JSON text. */
   readonly body: string
+  /** The `startlist-sequence`. */
+  readonly sequence: number
   /** `whsec_…`, newest first. */
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
   /** The `traceparent` of the request that caused the event, or of this attempt if attempts are traced, too. */

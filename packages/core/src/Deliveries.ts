@@ -41,14 +41,13 @@ export const maxCancelled = 5000
  * A registration event like any other (requirements §6.2), so that it tests the real receiver. Its identifier counts
  * down from the largest one by the time: no registration has it, and no test waits for the previous one (law 6).
  */
-const testEvent = ({ id, time, trace }: EventOrigin): Event => ({
-  id,
+const testEvent = (origin: EventOrigin): Event => ({
   aspectType: "updated",
   objectType: "registration",
-  objectId: maxId - time.epochMillis,
+  objectId: maxId - origin.time.epochMillis,
+  sequence: 1,
   updates: { ...emptyUpdates, registration_status: "test", comment: "A test event: no registration has changed." },
-  time,
-  trace
+  ...origin
 })
 
 const make = Effect.gen(function*() {

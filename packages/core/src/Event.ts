@@ -30,6 +30,12 @@ export const Updates = Schema.Struct({
 })
 export type Updates = typeof Updates.Type
 
+/**
+ * The place of an event among those about its object, sent as `startlist-sequence` (law 6): the version of the changed
+ * record, or a number of the embedding server. It grows, with gaps.
+ */
+export const Sequence = Schema.Int.pipe(Schema.between(0, maxId))
+
 /** A change or a revocation. One event may be delivered to several applications. */
 export const Event = Schema.Struct({
   id: EventId,
@@ -40,6 +46,7 @@ export const Event = Schema.Struct({
   updates: Schema.Union(Updates, Schema.Struct({})),
   /** When the change was committed; sent as whole seconds since 1970. */
   time: Schema.DateTimeUtcFromNumber,
+  sequence: Sequence,
   /** The W3C `traceparent` of the request that caused it, if it was traced. Not part of the body. */
   trace: Schema.OptionFromNullOr(Text.pipe(Schema.maxLength(55)))
 })
@@ -83,24 +90,13 @@ export const body = (event: Event, subscriptionId: number): string => {
 /** The bodies of events up to the subscription. An event may have many receivers, so each is written once. */
 const starts = new WeakMap<Event, string>()
 
+/** Key order is part of the bytes, and a database may forget it. */
+const keys = ["aspect_type", "object_type", "object_id", "updates", ...Object.keys(Updates.fields), "subscription_id"]
+
 const startOf = (event: Event): string => {
-  const start = JSON.stringify({
-    aspect_type: event.aspectType,
-    object_type: event.objectType,
-    object_id: event.objectId,
-    updates: "platform_id" in event.updates ? orderedUpdates(event.updates) : {},
-    subscription_id: 0
-  }).slice(0, -"0}".length)
+  const { aspectType: aspect_type, objectId: object_id, objectType: object_type, updates } = event
+  const fields = { aspect_type, object_type, object_id, updates, subscription_id: 0 }
+  const start = JSON.stringify(fields, keys).slice(0, -"0}".length)
   starts.set(event, start)
   return start
 }
-
-/** Key order is part of the bytes, and a database may forget it. */
-const orderedUpdates = (updates: Updates): Updates => ({
-  platform_id: updates.platform_id,
-  registration_status: updates.registration_status,
-  document_type: updates.document_type,
-  document_status: updates.document_status,
-  reasons: updates.reasons,
-  comment: updates.comment
-})

@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
-import { type EventId, Updates } from "./Event.ts"
+import { type EventId, Sequence, Updates } from "./Event.ts"
 import { makeOrigins } from "./internal/eventOrigins.ts"
 import { type Parties, type RegistrationId, toldOf } from "./Registration.ts"
 import type { Secrets } from "./Secrets.ts"
@@ -16,6 +16,11 @@ export interface Changed {
   /** The users whose applications are notified. */
   readonly parties: Parties
   readonly updates: Updates
+  /**
+   * Grows with each change of this registration, such as its version in the server's database (0 to 2^53 - 1). Default:
+   * the time in milliseconds, which does not order changes by nodes whose clocks differ.
+   */
+  readonly sequence?: number | undefined
 }
 
 export class Events extends Context.Tag("@startlist/core/Events")<Events, Events.Service>() {}
@@ -39,7 +44,8 @@ const make = Effect.gen(function*() {
     const origin = yield* origins
     // Input of an embedder is checked here. Startlist's own registrations are checked when they are made.
     const updates = Updates.make(changed.updates)
-    yield* queue.enqueue([toldOf({ ...changed, updates }, origin)])
+    const version = Sequence.make(changed.sequence ?? origin.time.epochMillis)
+    yield* queue.enqueue([toldOf({ ...changed, updates, version }, origin)])
     return origin.id
   })
 

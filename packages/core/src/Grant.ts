@@ -400,13 +400,12 @@ export const revokeByUser = (grant: Grant, origin: EventOrigin): Change => ({
   outgoing: grant.role === "athlete" || grant.role === "organizer"
     ? [{
       event: {
-        id: origin.id,
         aspectType: "deleted",
         objectType: grant.role,
         objectId: grant.userId,
+        sequence: grant.version + 1,
         updates: {},
-        time: origin.time,
-        trace: origin.trace
+        ...origin
       },
       audience: Audience.Application({ applicationId: grant.applicationId })
     }]

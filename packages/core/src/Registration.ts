@@ -81,18 +81,14 @@ export const partyIds = (parties: Parties): ReadonlyArray<UserId> => [
 ]
 
 /** The event of a changed registration for the parties' applications (requirements §6.1). */
-export const toldOf = (
-  { id, parties, updates }: Pick<Registration, "id" | "parties" | "updates">,
-  origin: EventOrigin
-): Outgoing => ({
+export const toldOf = ({ id, parties, updates, version }: Registration, origin: EventOrigin): Outgoing => ({
   event: {
-    id: origin.id,
     aspectType: "updated",
     objectType: "registration",
     objectId: id,
+    sequence: version,
     updates,
-    time: origin.time,
-    trace: origin.trace
+    ...origin
   },
   audience: Audience.GrantedBy({ userIds: partyIds(parties) })
 })

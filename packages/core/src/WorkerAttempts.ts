@@ -54,6 +54,7 @@ export const makeAttempt = ({ deadlines, now, recorder, slots }: Parts): Effect.
           id: delivery.event.id,
           timestamp: toSeconds(at),
           body: body(delivery.event, subscription.id),
+          sequence: delivery.event.sequence,
           secrets: liveSigningSecrets(signingSecrets, at).map(({ value }) => value),
           trace: delivery.event.trace,
           timeout: policy.callbackTimeout

@@ -13,6 +13,7 @@ const event = Event.Event.make({
   objectId: 7,
   updates: Registration.emptyUpdates,
   time: start,
+  sequence: 1,
   trace: Option.none()
 })
 

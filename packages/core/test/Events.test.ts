@@ -3,6 +3,7 @@ import {
   AccessTokens,
   Application,
   Deliveries,
+  Delivery,
   Event,
   Events,
   Grant,
@@ -16,7 +17,7 @@ import {
   User
 } from "@startlist/core"
 import { ScriptedCallbacks, TestSecrets, TestUsers } from "@startlist/testing"
-import { DateTime, Effect, Layer, Option, Redacted, type Tracer } from "effect"
+import { DateTime, Effect, Layer, Option, Redacted, TestClock, type Tracer } from "effect"
 import { expect } from "vitest"
 
 const layer = Services.layer.pipe(
@@ -90,6 +91,7 @@ it.effect("applications are notified of a registration of the server's own, unde
     const id = yield* events.registrationChanged({
       id: Registration.RegistrationId.make(987_654_321),
       parties,
+      sequence: 7,
       updates
     })
     const list = yield* deliveries.list({
@@ -104,10 +106,35 @@ it.effect("applications are notified of a registration of the server's own, unde
       aspectType: "updated",
       objectType: "registration",
       objectId: 987_654_321,
+      sequence: 7,
       updates,
       time: yield* DateTime.now,
       trace: Option.none()
     }])
+  }).pipe(Effect.provide(layer)))
+
+it.effect("the sequence of an event is the version of its record, the server's number, or else the time", () =>
+  Effect.gen(function*() {
+    yield* TestClock.adjust("5 seconds")
+    const applicationId = yield* connected(1, "active")
+    const parties = { athleteId, organizerId: Option.none(), clubId: Option.none(), platformUserId: Option.none() }
+    const { change } = yield* Registrations.Registrations
+    const { registrationChanged } = yield* Events.Events
+    const { revokeByUser } = yield* OAuth.OAuth
+    const updates = Registration.emptyUpdates
+    const { insert } = yield* Registration.RegistrationStore
+    const { id } = yield* insert({ parties, updates })
+    for (const comment of ["a", "a", "b"]) yield* change(id, { comment })
+    const own = { id: Registration.RegistrationId.make(9), parties, updates }
+    for (const sequence of [0, 12, undefined]) yield* registrationChanged({ ...own, sequence })
+    yield* revokeByUser(applicationId, athleteId)
+    const { list } = yield* Delivery.DeliveryStore
+    const page = { applicationId: Option.none(), state: Option.none(), after: Option.none(), limit: 10 }
+    const found = [...yield* list(page)].reverse().map(({ event }) => [event.objectId, event.sequence])
+    expect(found).toEqual([[id, 2], [id, 3], [9, 0], [9, 12], [9, 5000], [athleteId, 2]])
+    const refused = yield* Effect.exit(registrationChanged({ ...own, sequence: 1.5 }))
+    expect(refused._tag).toBe("Failure")
+    expect(yield* list(page)).toHaveLength(6)
   }).pipe(Effect.provide(layer)))
 
 it.effect("every event has the trace of the request that caused it, but its body has not", () =>

@@ -77,6 +77,7 @@ const queue = (applicationId: Application.ApplicationId, objects: ReadonlyArray<
         objectId,
         updates: Registration.emptyUpdates,
         time: now,
+        sequence: 1,
         trace: Option.some(`trace ${events}`)
       }),
       audience: Event.Audience.Application({ applicationId })

@@ -115,6 +115,8 @@ const make = ({ allow = [], ca = [], resolve, traceparent = false, userAgent = "
           String(post.timestamp),
           "webhook-signature",
           sign(post, post.secrets),
+          "startlist-sequence",
+          String(post.sequence),
           ...(traceparent && Option.isSome(post.trace) ? ["traceparent", post.trace.value] : [])
         ],
         body: post.body,

@@ -104,6 +104,7 @@ const make = ({ allow = [], traceparent = false, userAgent = "Startlist" }: Opti
           "webhook-id": post.id,
           "webhook-timestamp": String(post.timestamp),
           "webhook-signature": await sign(post, post.secrets),
+          "startlist-sequence": String(post.sequence),
           ...(traceparent && Option.isSome(post.trace) ? { traceparent: post.trace.value } : {})
         },
         body: post.body

@@ -28,6 +28,7 @@ export const post = (callbackUrl: string, changed: Partial<Callbacks.Post> = {})
   timestamp: Math.floor(Date.now() / 1000),
   body: `{"object_id":1}`,
   secrets: [Redacted.make(secret)],
+  sequence: 1,
   trace: Option.none(),
   timeout: Duration.seconds(2),
   ...changed

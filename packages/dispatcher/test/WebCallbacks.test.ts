@@ -12,6 +12,7 @@ const post = (callbackUrl: string): Callbacks.Post => ({
   timestamp: 1_893_456_000,
   body: "{}",
   secrets: [],
+  sequence: 1,
   trace: Option.some("00-1-2-01"),
   timeout: Duration.seconds(2)
 })

@@ -175,6 +175,7 @@ describe("Startlist.make", () => {
     const own = await startlist.events.registrationChanged({
       id: 123_456_789,
       parties: { athleteId: 8 },
+      sequence: 7,
       updates: { ...changed.ok ? changed.registration.updates : fail(), platform_id: "P-1" }
     })
     expect(own).toEqual({ ok: true, eventId: expect.stringMatching(/^evt_/) })
@@ -184,7 +185,7 @@ describe("Startlist.make", () => {
     ])
   })
 
-  it("refuses text that no store can save, with the name of its field", async () => {
+  it("refuses what no store can save, with the name of its field", async () => {
     const { events, registrations } = await start({ worker: false })
     const wrong = (field: string) => ({ ok: false, reason: "invalid", field, message: expect.any(String) })
     expect(await registrations.create({ athleteId: 8 }, { comment: "a\0b" })).toEqual(wrong("comment"))
@@ -195,6 +196,9 @@ describe("Startlist.make", () => {
     expect(await registrations.find(registration.id)).toEqual(registration)
     const own = { ...registration, updates: { ...registration.updates, platform_id: "\0" } }
     expect(await events.registrationChanged(own)).toEqual(wrong("platform_id"))
+    for (const sequence of [-1, 0.5, 2 ** 53]) {
+      expect(await events.registrationChanged({ ...registration, sequence })).toEqual(wrong("sequence"))
+    }
   })
 
   it("finds nothing by a number that is not an identifier", async () => {

@@ -128,16 +128,16 @@ describe("a fake", () => {
     expect((await fetch(`${fake.url}/api/v1/athlete`)).status).toBe(401)
   })
 
-  it("delivers a change and a revocation, signed with the secret that was known before", async () => {
+  it("delivers a change and a revocation, in order and signed with the secret that was known before", async () => {
     const receiver = await receive()
     const registration = await subscribed(receiver)
     await fake.changeRegistration(registration, { registration_status: "validated" })
     await fake.revoke("alice@athletes.example")
     await fake.settle()
     const events = receiver.events()
-    expect(events.map(({ body, isSigned }) => [JSON.parse(body).object_type, isSigned])).toEqual([
-      ["registration", true],
-      ["athlete", true]
+    expect(events.map(({ body, isSigned, sequence }) => [JSON.parse(body).object_type, sequence, isSigned])).toEqual([
+      ["registration", 2, true],
+      ["athlete", 3, true]
     ])
   })
 

@@ -7,6 +7,7 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Schema from "effect/Schema"
+import { Sequence } from "@startlist/core/Event"
 import { EventBody } from "./WebhookApi.ts"
 
 /** A problem with a request. `code` is stable, `message` is for people. */
@@ -175,6 +176,7 @@ const Wanted = Schema.Struct({
 
 const LogEntry = Schema.Struct({
   cursor: Schema.String,
+  sequence: Sequence,
   webhook_id: Schema.String,
   state: Schema.Literal("pending", "delivered", "exhausted", "cancelled", "set_aside"),
   event: EventBody

@@ -79,7 +79,12 @@ export const fields: FieldTexts = {
   scope: ["Scopes, separated by spaces", "profile:read read"],
   state: ["Your text, which is returned unchanged", "af0ifjsldkj"],
   "EventPage.next": ["Send it as `after` to continue, now or later", "815"],
+  sequence: ["Place of the event among those about its object: grows with each, with gaps", 7],
   "LogEntry.state": ["State of the delivery", "delivered"],
+  "startlist-sequence": [
+    "Place of the event among those about its object: grows with each, with gaps. It is the same in every attempt. An event with a smaller one than you have handled of this object is late",
+    "7"
+  ],
   status: ["`ok`", "ok"],
   sub: ["The user", "42"],
   subscription_id: ["The subscription that gets the event", 3],

@@ -13,11 +13,12 @@ export const EventBody = Schema.Struct({
   event_time: Schema.Int
 })
 
-/** The headers of an event (Standard Webhooks). */
+/** The headers of an event: those of Standard Webhooks, and its place among the events about its object. */
 export const EventHeaders = Schema.Struct({
   "webhook-id": Schema.String,
   "webhook-timestamp": Schema.String,
-  "webhook-signature": Schema.String
+  "webhook-signature": Schema.String,
+  "startlist-sequence": Schema.String
 })
 
 /** The query of the validation request (requirements §4.7). */

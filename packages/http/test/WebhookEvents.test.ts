@@ -14,6 +14,7 @@ const wanted = { webhook_subscription: { callback_url: "https://receiver.test/ev
 const Id = Schema.Struct({ id: Schema.Int })
 const LogEntry = Schema.Struct({
   cursor: Schema.String,
+  sequence: Schema.Int,
   webhook_id: Schema.String,
   state: Schema.String,
   event: Schema.Unknown
@@ -56,6 +57,7 @@ describe("GET /api/v1/webhook_subscription/events", () => {
       expect(first).toEqual({
         events: sent.slice(0, 2).map(({ event }) => ({
           cursor: expect.any(String),
+          sequence: event.sequence,
           webhook_id: event.id,
           state: "pending",
           event: JSON.parse(body(event, id))

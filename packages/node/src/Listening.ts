@@ -19,7 +19,12 @@ import * as Configuration from "./Configuration.ts"
 import { CommandFailed } from "./CommandFailed.ts"
 import { parseUrl } from "./Target.ts"
 
-const LogEntry = Schema.Struct({ cursor: Schema.String, webhook_id: Schema.String, event: Schema.Unknown })
+const LogEntry = Schema.Struct({
+  cursor: Schema.String,
+  sequence: Schema.Int,
+  webhook_id: Schema.String,
+  event: Schema.Unknown
+})
 type LogEntry = typeof LogEntry.Type
 
 const Page = Schema.parseJson(Schema.Struct({ events: Schema.Array(LogEntry), next: Schema.String }))
@@ -107,7 +112,7 @@ const readPatiently = (
   )
 }
 
-const forward = (url: string, secret: Redacted.Redacted<string>, { event, webhook_id: id }: LogEntry) =>
+const forward = (url: string, secret: Redacted.Redacted<string>, { event, sequence, webhook_id: id }: LogEntry) =>
   Effect.gen(function*() {
     const body = JSON.stringify(event)
     const startedAt = yield* Clock.currentTimeMillis
@@ -120,7 +125,8 @@ const forward = (url: string, secret: Redacted.Redacted<string>, { event, webhoo
             "content-type": "application/json",
             "webhook-id": id,
             "webhook-timestamp": String(timestamp),
-            "webhook-signature": sign({ id, timestamp, body }, [secret])
+            "webhook-signature": sign({ id, timestamp, body }, [secret]),
+            "startlist-sequence": String(sequence)
           },
           body,
           redirect: "manual",

@@ -43,6 +43,7 @@ const ended = (application: number, state: Delivery.State): Delivery.Delivery =>
     objectId: 1,
     updates: {},
     time: now,
+    sequence: 1,
     trace: Option.none()
   },
   state,

@@ -38,6 +38,7 @@ const enqueue = (applicationId: Application.ApplicationId, objectId: number) =>
         objectId,
         updates: {},
         time: at,
+        sequence: 1,
         trace: Option.none()
       })
     }]))

@@ -50,6 +50,7 @@ const readBesideWriters = Effect.gen(function*() {
       objectId: 1 + made++ % 3,
       updates: {},
       time: epoch,
+      sequence: 1,
       trace: Option.none()
     })
     return queue.enqueue([{ audience: Event.Audience.Application({ applicationId }), event }])

@@ -76,6 +76,7 @@ const everything = Effect.gen(function*() {
     objectId: 7,
     updates: Registration.emptyUpdates,
     time: instant(0),
+    sequence: 1,
     trace: Option.none()
   })
   const toAll = { event, audience: Event.Audience.GrantedBy({ userIds: [user] }) }

@@ -87,6 +87,7 @@ it.live("the events of a subscription whose secret no key opens wait and are cou
           objectType: "athlete",
           objectId: Event.ObjectId.make(application),
           time: now,
+          sequence: 1,
           trace: Option.none(),
           updates: {}
         },
@@ -130,6 +131,7 @@ it.live("a subscription whose secret no key opens is shown and removed, and its 
         objectType: "athlete",
         objectId: Event.ObjectId.make(1),
         time: DateTime.unsafeMake(0),
+        sequence: 1,
         trace: Option.none(),
         updates: {}
       })

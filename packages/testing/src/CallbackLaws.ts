@@ -57,6 +57,7 @@ const post = (callbackUrl: string, changes: Partial<Post> = {}): Post => ({
   id: "evt_1",
   timestamp: 1_893_456_000,
   body: "{\"comment\":\"é 👩‍👩‍👧 \\n\"}",
+  sequence: 2 ** 53 - 1,
   secrets: secrets.map((secret) => Redacted.make(secret)),
   trace: Option.none(),
   timeout: Duration.seconds(2),
@@ -111,6 +112,7 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
         holds(/^application\/json\b/.test(String(request?.headers["content-type"])), "the body is sent as JSON")
         same(request?.headers["webhook-id"], "evt_1")
         same(request?.headers["webhook-timestamp"], "1893456000")
+        same(request?.headers["startlist-sequence"], "9007199254740991")
         const signatures = request?.headers["webhook-signature"]?.split(" ") ?? []
         same(signatures.toSorted(), expectedSignatures.toSorted())
         holds(!JSON.stringify(request).includes("whsec_"), "the request contains no secret in clear")

@@ -35,6 +35,8 @@ export interface Received {
   readonly id: string
   readonly body: string
   readonly timestamp: number
+  /** 0 for a validation. */
+  readonly sequence: number
   /** Number of secrets that signed it. */
   readonly signatures: number
 }
@@ -100,11 +102,11 @@ const make = (): readonly [Callbacks.Service, ScriptedCallbacks.Service] => {
       accepts: (callbackUrl) => /^https?:\/\/[^\s/]+/.test(callbackUrl),
       validate: ({ callbackUrl, challenge }: Validation) =>
         receive(
-          { kind: "validation", callbackUrl, id: "", body: "", timestamp: 0, signatures: 0 },
+          { kind: "validation", callbackUrl, id: "", body: "", timestamp: 0, sequence: 0, signatures: 0 },
           JSON.stringify({ "hub.challenge": challenge })
         ),
-      deliver: ({ body, callbackUrl, id, secrets, timestamp }: Post) =>
-        receive({ kind: "event", callbackUrl, id, body, timestamp, signatures: secrets.length }, "")
+      deliver: ({ body, callbackUrl, id, secrets, sequence, timestamp }: Post) =>
+        receive({ kind: "event", callbackUrl, id, body, timestamp, sequence, signatures: secrets.length }, "")
     },
     {
       always: (callbackUrl, behaviour) => Effect.sync(() => void defaults.set(callbackUrl, behaviour)),

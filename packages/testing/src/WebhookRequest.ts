@@ -2,7 +2,7 @@
  * The requests that Startlist sends to a callback, as `Request`s of the Web: for tests of a handler without a service.
  *
  * ```ts
- * const request = await WebhookRequest.event({ callbackUrl, id: "evt_1", timestamp, body, secrets: ["whsec_…"] })
+ * const request = await WebhookRequest.event({ callbackUrl, id: "evt_1", timestamp, body, sequence: 7, secrets: ["whsec_…"] })
  * const response = await handler(request)
  * ```
  */
@@ -16,6 +16,8 @@ export interface EventMessage {
   readonly timestamp: number
   /** JSON text, for example of `Event.body`. */
   readonly body: string
+  /** The `startlist-sequence`: grows with each event about one object. */
+  readonly sequence: number
   /** `whsec_…`, newest first. There are two while a secret is rotated. */
   readonly secrets: ReadonlyArray<string>
 }
@@ -42,7 +44,7 @@ const hmac = { name: "HMAC", hash: "SHA-256" }
 
 /** The `webhook-signature` by Standard Webhooks: one signature for each secret, separated by spaces. */
 export const signature = async (
-  { body, id, secrets, timestamp }: Omit<EventMessage, "callbackUrl">
+  { body, id, secrets, timestamp }: Omit<EventMessage, "callbackUrl" | "sequence">
 ): Promise<string> => {
   const content = encode(`${id}.${timestamp}.${body}`)
   const signatures = secrets.map(async (secret) => {
@@ -62,7 +64,8 @@ export const event = async (message: EventMessage): Promise<Request> =>
       "user-agent": "Startlist",
       "webhook-id": message.id,
       "webhook-timestamp": String(message.timestamp),
-      "webhook-signature": await signature(message)
+      "webhook-signature": await signature(message),
+      "startlist-sequence": String(message.sequence)
     },
     body: message.body
   })

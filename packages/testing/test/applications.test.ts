@@ -10,7 +10,7 @@ import { Webhook } from "standardwebhooks"
 const secrets = [1, 2].map((fill) => `whsec_${Buffer.alloc(32, fill).toString("base64")}`)
 const timestamp = Math.floor(Date.now() / 1000)
 const callbackUrl = "https://planner.example/events?a=b%20c"
-const message = { callbackUrl, id: "evt_1", timestamp, body: "{\"comment\":\"é 👩‍👩‍👧 \\n\"}", secrets }
+const message = { callbackUrl, id: "evt_1", timestamp, body: "{\"comment\":\"é 👩‍👩‍👧 \\n\"}", sequence: 7, secrets }
 
 const post: Callbacks.Post = {
   ...message,

@@ -1,6 +1,7 @@
 /** Checks the laws of deliveries on the requests that receivers got and on the records. */
 import type { Delivery } from "@startlist/core/Delivery"
 import { body, toSeconds } from "@startlist/core/Event"
+import * as Arr from "effect/Array"
 import * as Option from "effect/Option"
 import type { Received } from "@startlist/testing/ScriptedCallbacks"
 
@@ -19,8 +20,17 @@ const objectOf = ({ event, subscriptionId }: Delivery) => `${subscriptionId} ${e
 /** Whether two deliveries have one ordering key: the same object and the same subscription. */
 export const isSameObject = (one: Delivery, other: Delivery): boolean => objectOf(one) === objectOf(other)
 
-/** Identifies an event for a subscription by its body, which must be the same at each attempt. */
-const bytesOf = (delivery: Delivery) => `${delivery.event.id} ${body(delivery.event, delivery.subscriptionId)}`
+/** Whether events about one object have growing sequences, in the order in which they were saved. */
+export const sequencesGrow = (deliveries: ReadonlyArray<Pick<Delivery, "event">>): boolean => {
+  const events = deliveries.map(({ event }) => event)
+  const firsts = events.filter(({ id }, place) => events.findIndex((one) => one.id === id) === place)
+  return firsts.every(({ sequence }, place) => sequence > (firsts[place - 1]?.sequence ?? -1))
+}
+
+/** Identifies an event for a subscription by its body and sequence, which must be the same at each attempt. */
+const bytesOf = ({ event, subscriptionId }: Delivery) => contentOf({ ...event, body: body(event, subscriptionId) })
+
+const contentOf = ({ body, id, sequence }: Pick<Received, "id" | "sequence" | "body">) => `${id} ${sequence} ${body}`
 
 /** Whether the attempts of a delivery fit its state. */
 export const attemptsFit = ({ attempts, endedAt, state }: Delivery, most: number): boolean => {
@@ -66,11 +76,15 @@ export const findViolation = ({ deliveries, isCalm, received, removed }: Evidenc
     firsts.set(objectOf(delivery), delivery)
   }
 
+  for (const [object, same] of Object.entries(Arr.groupBy(deliveries, objectOf))) {
+    if (!sequencesGrow(same)) return `law 6: the sequences of the events about ${object} do not grow`
+  }
+
   const posts = received.filter(({ kind }) => kind === "event")
   const known = new Map<string, Array<Delivery>>()
   for (const delivery of deliveries) known.set(bytesOf(delivery), [...(known.get(bytesOf(delivery)) ?? []), delivery])
   for (const post of posts) {
-    const same = known.get(`${post.id} ${post.body}`)
+    const same = known.get(contentOf(post))
     if (same === undefined) return `law 5: a receiver got ${post.id} with bytes that no delivery has: ${post.body}`
     const [delivery] = same
     const removedAt = delivery && removed.get(delivery.subscriptionId)
@@ -83,7 +97,7 @@ export const findViolation = ({ deliveries, isCalm, received, removed }: Evidenc
     if (post.signatures < 1) return `a receiver got ${post.body} without a signature`
   }
   for (const [bytes, same] of known) {
-    const got = posts.filter((post) => `${post.id} ${post.body}` === bytes)
+    const got = posts.filter((post) => contentOf(post) === bytes)
     const recorded = same.flatMap(({ attempts }) => attempts)
     if (got.length < recorded.length) return `law 5: fewer posts were sent than are recorded for ${bytes}`
     // An attempt that was in flight when its subscription was removed cannot be recorded.

@@ -29,6 +29,7 @@ const hint = Effect.gen(function*() {
     objectId: 1,
     updates: {},
     time: at,
+    sequence: 1,
     trace: Option.none()
   })
   yield* queue.enqueue([{ event, audience: Event.Audience.Application({ applicationId }) }])

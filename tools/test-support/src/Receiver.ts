@@ -17,6 +17,8 @@ export interface Received {
   readonly id: string
   /** The `webhook-timestamp`: start of the attempt, in whole seconds. */
   readonly timestamp: number
+  /** The `startlist-sequence`. */
+  readonly sequence: number
   /** Whether the signature is valid; false if the secret of this path is unknown. */
   readonly isSigned: boolean
   /** The status, when the response was written to the socket; 0 if the connection was closed before. */
@@ -90,6 +92,7 @@ export const makeReceiver = Effect.acquireRelease(
           at: Date.now(),
           id: header("webhook-id"),
           timestamp: Number(header("webhook-timestamp")),
+          sequence: Number(header("startlist-sequence")),
           isSigned: isSignedBy(
             webhooks.get(path),
             body,

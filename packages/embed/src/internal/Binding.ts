@@ -9,7 +9,7 @@ import { ApplicationId, type ApplicationNotFound, type SigningSecrets } from "@s
 import { Applications, type Registered } from "@startlist/core/Applications"
 import { Deliveries } from "@startlist/core/Deliveries"
 import { DeliveryId } from "@startlist/core/Delivery"
-import { Updates } from "@startlist/core/Event"
+import { Sequence, Updates } from "@startlist/core/Event"
 import { Events } from "@startlist/core/Events"
 import { OAuth } from "@startlist/core/OAuth"
 import { emptyUpdates, type Registration, RegistrationId } from "@startlist/core/Registration"
@@ -43,6 +43,7 @@ const userOf = identify(UserId)
 const only = <A>(id: number | undefined, of: (id: number) => Option.Option<A>): Option.Option<Option.Option<A>> =>
   id === undefined ? Option.some(Option.none()) : Option.map(of(id), Option.some)
 
+const isSequence = Schema.is(Sequence)
 const isUpdate = Schema.is(Schema.partialWith(Updates, { exact: true }))
 
 /** The first of the six fields that has the wrong type or that a store cannot save. */
@@ -191,7 +192,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
         }
       },
       events: {
-        registrationChanged: async ({ id, parties, updates }) => {
+        registrationChanged: async ({ id, parties, sequence, updates }) => {
           const field = impossibleParty(parties)
           if (field !== undefined) return { ok: false, ...impossible(field) }
           const registration = registrationOf(id)
@@ -200,11 +201,11 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
           }
           const wrong = impossibleUpdate(updates)
           if (wrong !== undefined) return { ok: false, ...wrong }
-          return run(
-            events.registrationChanged({ id: registration.value, parties: Plain.fromParties(parties), updates }).pipe(
-              Effect.map((eventId) => ({ ok: true, eventId }) as const)
-            )
-          )
+          if (sequence !== undefined && !isSequence(sequence)) {
+            return { ok: false, reason: "invalid", field: "sequence", message: "an integer from 0 to 2^53 - 1" }
+          }
+          const changed = { id: registration.value, parties: Plain.fromParties(parties), sequence, updates }
+          return run(Effect.map(events.registrationChanged(changed), (eventId) => ({ ok: true, eventId }) as const))
         }
       },
       grants: {

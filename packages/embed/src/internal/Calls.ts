@@ -65,10 +65,11 @@ export interface Calls {
   readonly events: {
     /**
      * Reports a change of a registration that your server stores itself, under its own identifier. `updates` has all
-     * six fields. Returns the `webhook-id`.
+     * six fields. `sequence` grows with each change of this registration, such as its version in your database; default:
+     * the time in milliseconds. Returns the `webhook-id`.
      */
     readonly registrationChanged: (
-      changed: Plain.Registration
+      changed: Plain.Registration & { readonly sequence?: number | undefined }
     ) => Promise<Plain.Result<{ readonly eventId: string }, Plain.Invalid>>
   }
   readonly grants: {

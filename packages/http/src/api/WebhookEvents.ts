@@ -31,6 +31,7 @@ const parse = (text: string | undefined, otherwise: number, from: number, to: nu
 /** `event` is the body of the request to the callback. */
 const toBody = ({ delivery: { event, state, subscriptionId }, position }: LogEntry) => ({
   cursor: String(position),
+  sequence: event.sequence,
   webhook_id: event.id,
   state,
   event: JSON.parse(body(event, subscriptionId))

@@ -113,6 +113,7 @@ export interface EventRow {
   readonly updates: UpdatesRow | null
   readonly event_time: Int8
   readonly trace: string | null
+  readonly sequence: Int8
 }
 
 /** The names and types of these columns. */
@@ -123,7 +124,8 @@ export const eventColumns = {
   object_id: "bigint",
   updates: "json",
   event_time: "bigint",
-  trace: "text"
+  trace: "text",
+  sequence: "bigint"
 } as const satisfies Readonly<Record<keyof EventRow, string>>
 
 export const toEvent = (row: EventRow): Event => ({
@@ -133,7 +135,8 @@ export const toEvent = (row: EventRow): Event => ({
   objectId: Number(row.object_id),
   updates: row.updates !== null ? toUpdates(row.updates) : row.object_type === "r" ? emptyUpdates : {},
   time: toInstant(row.event_time),
-  trace: Option.fromNullable(row.trace)
+  trace: Option.fromNullable(row.trace),
+  sequence: Number(row.sequence)
 })
 
 export const fromEvent = (event: Event): EventRow => ({
@@ -143,5 +146,6 @@ export const fromEvent = (event: Event): EventRow => ({
   object_id: event.objectId,
   updates: "platform_id" in event.updates ? updatesOf(event.updates) : null,
   event_time: millisOf(event.time),
-  trace: Option.getOrNull(event.trace)
+  trace: Option.getOrNull(event.trace),
+  sequence: event.sequence
 })

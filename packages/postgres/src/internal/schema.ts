@@ -138,10 +138,16 @@ const autovacuum = (p: string): ReadonlyArray<string> => [
   vacuumOften(`${p}registrations`)
 ]
 
+/** `0003`: the order of events about one object. A node of an earlier version saves 0. */
+const eventOrder = (p: string): ReadonlyArray<string> => [
+  `ALTER TABLE ${p}deliveries ADD COLUMN sequence bigint NOT NULL DEFAULT 0`
+]
+
 /** The statements of each migration by number and name, in order. `prefix` begins every name. */
 const steps: Readonly<Record<string, (prefix: string) => ReadonlyArray<string>>> = {
   "0001_initial": initial,
-  "0002_autovacuum": autovacuum
+  "0002_autovacuum": autovacuum,
+  "0003_event_order": eventOrder
 }
 
 /** Changes with the schema, or with the name of a migration. */

@@ -207,6 +207,7 @@ const changeOnce = Effect.gen(function*() {
         objectId: 1,
         updates: Registration.emptyUpdates,
         time: instant(0),
+        sequence: 1,
         trace: Option.none()
       }),
       audience: Event.Audience.GrantedBy({ userIds: [User.UserId.make(1)] })

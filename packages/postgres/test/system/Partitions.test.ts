@@ -76,6 +76,7 @@ const busy = (users: ReadonlyArray<User.UserId>) =>
       objectId: 1,
       updates: Registration.emptyUpdates,
       time: instant(0),
+      sequence: 1,
       trace: Option.none()
     })
     const outgoing = [{ event, audience: Event.Audience.GrantedBy({ userIds: [user] }) }]

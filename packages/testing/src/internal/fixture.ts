@@ -196,6 +196,7 @@ export const make = Effect.gen(function*() {
     objectId,
     updates: emptyUpdates,
     time,
+    sequence: made,
     trace: ++traced % 2 === 0 ? Option.none() : Option.some(name("trace")),
     ...fields
   })

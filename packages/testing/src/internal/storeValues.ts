@@ -77,7 +77,11 @@ const event = ({ now }: Subjects, by: Fixture, draw: Draw): Event => {
   const objectType = draw.choice("registration", "registration", "athlete", "organizer")
   const about = objectType === "registration" ? {} : { aspectType: "deleted", updates: {} } as const
   const fields = draw.number(6) === 5 && objectType === "registration"
-    ? { updates: draw.any(Arbitraries.updates), trace: draw.any(Arbitraries.trace) }
+    ? {
+      updates: draw.any(Arbitraries.updates),
+      trace: draw.any(Arbitraries.trace),
+      sequence: draw.any(Arbitraries.bigId)
+    }
     : {}
   const objectId = draw.choice(1, 2, 3, 1, 2, 3, 11, 12, 21, 2 ** 31, 2 ** 53 - 2, maxId)
   const time = later(now, draw.choice(0, 0, -3, 7) + draw.choice(0, 0, 0.001, 0.5))

@@ -14,6 +14,7 @@ export interface Sent {
   /** When it started, by the clock of the sender. */
   readonly senderAt: number
   readonly body: string
+  readonly sequence: number
   /** The answer that arrived at the sender. */
   answer: { readonly status: number; readonly afterMs: number } | undefined
 }
@@ -22,6 +23,7 @@ export interface Sent {
 export interface Post {
   readonly id: string
   readonly body: string
+  readonly sequence: number
   readonly callbackUrl: string
   readonly senderAt: number
 }
@@ -96,7 +98,7 @@ export const makeAttemptChecker = (
     },
     /** A request to a receiver starts. */
     sent: (post: Post, holder: object): Sent => {
-      const sent: Sent = { senderAt: post.senderAt, body: post.body, answer: undefined }
+      const sent: Sent = { ...post, answer: undefined }
       const { subscription_id: subscriptionId } = readBody(post.body)
       const key = keyOf(subscriptionId, post.id)
       const earlier = posts.get(key) ?? []
@@ -110,6 +112,7 @@ export const makeAttemptChecker = (
 
       check(4, of.length > 0, "is sent, and was never saved")
       check(5, earlier.every(({ body }) => body === post.body), "is sent with other bytes than before")
+      check(6, of.every(({ event }) => event.sequence === post.sequence), "is sent with another sequence than its own")
       const isItsCallback = oracle.subscription(subscriptionId)?.subscription.callbackUrl === post.callbackUrl
       check(8, isItsCallback, `is sent to ${post.callbackUrl}, which is not its callback`)
       const mayBeCancelled = of.some(({ state }) => state === "cancelled")

@@ -3,7 +3,7 @@ import type { Attempt, Delivery, DeliveryId } from "@startlist/core/Delivery"
 import { body } from "@startlist/core/Event"
 import type { Policy } from "@startlist/core/Policy"
 import type { SubscriptionId } from "@startlist/core/Subscription"
-import { attemptsFit, isSameObject } from "../deliveryChecks.ts"
+import { attemptsFit, isSameObject, sequencesGrow } from "../deliveryChecks.ts"
 import type { History } from "./History.ts"
 import type { Oracle } from "./Oracle.ts"
 
@@ -18,8 +18,15 @@ export const makeDeliveryChecker = (history: History, oracle: Oracle, policy: Po
   const known = new Map<DeliveryId, Delivery>()
   const pending = new Map<DeliveryId, Delivery>()
   const byKey = new Map<string, Array<DeliveryId>>()
-  const isNew = ({ event, id, subscriptionId }: Delivery): void => {
+  const isNew = (delivery: Delivery): void => {
+    const { event, id, subscriptionId } = delivery
     const key = keyOf(subscriptionId, event.id)
+    const same = [...known.values()].filter((one) => isSameObject(one, delivery)).sort((a, b) => a.id - b.id)
+    history.check(
+      6,
+      sequencesGrow(same),
+      `the sequence of ${event.id}, ${event.sequence}, is not larger than earlier ones`
+    )
     byKey.set(key, [...(byKey.get(key) ?? []), id])
     history.record(`delivery ${id} of ${event.id} to subscription ${subscriptionId} is queued`)
     history.count("deliveries")

@@ -92,9 +92,9 @@ export class Receivers {
             call.isProven = status === 200 && body === compliant && afterMs <= 2_000
           })
         })),
-      deliver: ({ body, callbackUrl: url, id }) =>
+      deliver: ({ body, callbackUrl: url, id, sequence }) =>
         crashing(Effect.flatMap(Clock.currentTimeMillis, (senderAt) => {
-          const sent = attempts.sent({ id, body, callbackUrl: url, senderAt }, holder)
+          const sent = attempts.sent({ id, body, sequence, callbackUrl: url, senderAt }, holder)
           return this.#exchange(url, "", (answer) => {
             if (answer._tag === "Answered") sent.answer = answer
           })

@@ -91,6 +91,7 @@ export const aDay = (
           document_status: "accepted"
         },
         time,
+        sequence: 1,
         trace: Option.none()
       })
       yield* store.enqueue([{ event, audience: Event.Audience.Application({ applicationId }) }])

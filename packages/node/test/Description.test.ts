@@ -97,7 +97,8 @@ describe("openapi.json", () => {
     expect(openApi.webhooks.event.post.parameters.map(({ name }: Json) => name)).toEqual([
       "webhook-id",
       "webhook-timestamp",
-      "webhook-signature"
+      "webhook-signature",
+      "startlist-sequence"
     ])
   })
 })

@@ -33,7 +33,8 @@ const rows: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string
           updates, event_time, due_at, ended_at, state, head, attempts)
         VALUES (1, 1, 'evt_1', 'u', 'r', 1, '["","confirmed","","",[],""]', 4000, 4000, 4500, 'd', false, '[]')`
     ],
-    "0002_autovacuum": []
+    "0002_autovacuum": [],
+    "0003_event_order": []
   },
   startlist_service_migrations: {
     "0001_initial": [

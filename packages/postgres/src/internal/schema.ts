@@ -150,6 +150,9 @@ const steps: Readonly<Record<string, (prefix: string) => ReadonlyArray<string>>>
   "0003_event_order": eventOrder
 }
 
+/** Tables of earlier steps whose definition a step changes. */
+const changed: Readonly<Record<string, string>> = { "0003_event_order": "deliveries" }
+
 /** Changes with the schema, or with the name of a migration. */
 export const fingerprint = Object.entries(steps).flatMap(([name, step]) => [name, ...step("")]).join(";")
 
@@ -161,4 +164,7 @@ const statements = (texts: ReadonlyArray<string>): Effect.Effect<void, SqlError,
 
 /** Keyed by number and name, in order. */
 export const migrations = (prefix: string): Readonly<Record<string, Migration>> =>
-  Record.map(steps, (step) => ({ run: statements(step(prefix)) }))
+  Record.map(steps, (step, name) => {
+    const table = changed[name]
+    return { run: statements(step(prefix)), ...(table === undefined ? {} : { changes: `${prefix}${table}` }) }
+  })

@@ -33,7 +33,8 @@ describe.concurrent("a request", () => {
           "user-agent": "Tests/1",
           "webhook-id": sent.id,
           "webhook-timestamp": String(sent.timestamp),
-          "webhook-signature": Signature.sign(sent, [Redacted.make(secret)])
+          "webhook-signature": Signature.sign(sent, [Redacted.make(secret)]),
+          "startlist-sequence": String(sent.sequence)
         }
       }])
       const headers = Object.fromEntries(

@@ -545,7 +545,7 @@ describe("an owner", () => {
         const key = Buffer.from((secret ?? "").replace("whsec_", ""), "base64")
         const content = `${event.id}.${header("webhook-timestamp")}.${body}`
         expect(header("webhook-signature")).toBe(`v1,${createHmac("sha256", key).update(content).digest("base64")}`)
-        expect(header("webhook-id")).toBe(event.id)
+        expect([header("webhook-id"), header("startlist-sequence")]).toEqual([event.id, String(event.sequence)])
         expect(page).toContain("curl --request POST")
         expect(page).not.toContain("whsec_")
       })

@@ -42,7 +42,8 @@ export const sentNow = (
         ["content-type", "application/json"],
         ["webhook-id", event.id],
         ["webhook-timestamp", timestamp],
-        ["webhook-signature", signatures.join(" ")]
+        ["webhook-signature", signatures.join(" ")],
+        ["startlist-sequence", String(event.sequence)]
       ]
     }
   })

@@ -1,6 +1,6 @@
 /**
  * Bundles the program from the sources, and creates the image of the embedded database, if something has changed since
- * the last build. `--fresh` always builds everything, for published packages.
+ * the last build.
  */
 import { execFile } from "node:child_process"
 import { createHash, randomUUID } from "node:crypto"
@@ -131,7 +131,4 @@ export const build = async () => {
   clearTimeout(notice)
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  if (process.argv.includes("--fresh")) await rm(folder, { recursive: true, force: true })
-  await build()
-}
+if (process.argv[1] === fileURLToPath(import.meta.url)) await build()

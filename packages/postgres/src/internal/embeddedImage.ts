@@ -30,15 +30,15 @@ export interface Kind {
 }
 
 /**
- * Path of the image, named by its contents. Finds the package by its name, because a program that bundles this module
- * moves the module, but not the image.
+ * Path of the image, named by its contents. As a data folder, it suits every release of the engine with the same major version
+ * of PostgreSQL: npm may install a newer one than the one that made the image. Finds the package by its name, because a
+ * program that bundles this module moves the module, but not the image.
  */
-const imageFile = async (kind: Kind): Promise<string> => {
-  const { resolve } = createRequire(import.meta.url)
-  const pglite = join(dirname(resolve("@electric-sql/pglite")), "..", "package.json")
-  const folder = kind.folder ?? join(dirname(resolve("@startlist/postgres/package.json")), "dist")
+const imageFile = (kind: Kind): string => {
+  const folder = kind.folder ??
+    join(dirname(createRequire(import.meta.url).resolve("@startlist/postgres/package.json")), "dist")
   const hash = createHash("sha256")
-  for (const part of [format, await Fs.readFile(pglite), fingerprint, kind.fingerprint]) hash.update(part)
+  for (const part of [format, Pglite.majorVersion, fingerprint, kind.fingerprint]) hash.update(`${part};`)
   return join(folder, `embedded-${hash.digest("hex").slice(0, 16)}.image`)
 }
 
@@ -93,7 +93,7 @@ const keep = async (file: string, image: Buffer): Promise<void> => {
 /** The built image, or a new one, which is stored for later starts. */
 export const load = (kind: Kind): Effect.Effect<Image, Migrations.MigrationError> =>
   Effect.gen(function*() {
-    const file = yield* Effect.promise(() => imageFile(kind))
+    const file = imageFile(kind)
     const built = yield* Effect.promise(() => Fs.readFile(file).then(read, () => undefined))
     if (built) return built
     const bytes = yield* make(kind)

@@ -61,6 +61,17 @@ const settings = {
   "bundler.json": { module: "ESNext", moduleResolution: "Bundler", allowImportingTsExtensions: true, noEmit: true }
 }
 
+/** Leaves what earlier builds of other sources leave behind. Nothing of it may be packed. */
+const buildEarlier = (copy: string): void => {
+  for (const name of published) {
+    const dist = join(copy, "packages", name, "dist")
+    mkdirSync(join(dist, "program"), { recursive: true })
+    for (const stale of ["Removed.js", "program/stale.js", "embedded-0000000000000000.image"]) {
+      writeFileSync(join(dist, stale), "stale")
+    }
+  }
+}
+
 const pack = async (copy: string, folder: string) => {
   const packed = new Map<string, Packed>()
   for (const name of published) {
@@ -121,6 +132,7 @@ const installation = Layer.scoped(
     const tarballs = yield* CleanCopy.emptyFolder("tarballs")
     const project = yield* CleanCopy.emptyFolder("project")
     return yield* Effect.promise(async () => {
+      buildEarlier(copy)
       const packed = await pack(copy, tarballs)
       const archives = new Map([...packed].map(([name, { filename }]) => [name, join(tarballs, filename)]))
       await install(project, [...archives].flatMap(([name, archive]) => isLibrary(name) ? [archive] : []))
@@ -147,7 +159,8 @@ layer(installation)("the packages", (it) => {
         const isCode = /^(?:dist|src)\/[\w/-]+\.(?:d\.ts|js|ts|tsx)(?:\.map)?$/
         const isOther = /^(?:package\.json|README\.md|LICENSE|assets\/[\w.]+|dist\/embedded-\w+\.image|.*\.LEGAL\.txt)$/
         expect(all.filter((path) => !isCode.test(path) && !isOther.test(path)), name).toEqual([])
-        expect(all.filter((path) => /(?:\.test\.|\.tsbuildinfo$|(?:^|\/)test\/)/.test(path)), name).toEqual([])
+        const isStale = /(?:\.test\.|\.tsbuildinfo$|(?:^|\/)test\/|Removed\.js|stale|-0{16}\.image)/
+        expect(all.filter((path) => isStale.test(path)), name).toEqual([])
       }
     }))
 

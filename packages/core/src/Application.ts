@@ -135,26 +135,44 @@ const loopback = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:
 /** An https address with a host, without user info or fragment, in printable ASCII. */
 const https = /^https:\/\/[A-Za-z0-9[][A-Za-z0-9.:[\]-]*(?:[/?][!-~]*)?$/
 
-const isPlain = (uri: string): boolean => uri.length <= 2000 && !uri.includes("#") && !uri.includes("\\")
+/** URLs as browsers read them: the patterns also match `https://[::1` and a port of 99999. */
+const parse: (uri: string) => Option.Option<{ readonly searchParams: { readonly has: (name: string) => boolean } }> =
+  Schema.decodeOption(Schema.URL)
 
-const isLoopback = (uri: string): boolean => isPlain(uri) && loopback.test(uri)
+const isLoopback = (uri: string): boolean => loopback.test(uri) && isUrl(uri)
+
+const isHttps = (uri: string): boolean => https.test(uri) && isUrl(uri)
+
+const isUrl = (uri: string): boolean => uri.length <= 2000 && !/[#\\]/.test(uri) && Option.isSome(parse(uri))
+
+/** Parameters of the answer to an authorization request (RFC 6749 §4.1.2, RFC 9207). */
+const answered = ["code", "scope", "state", "iss", "error", "error_description", "error_uri"]
+
+/** The parameter of a redirect URI, decoded, that the answer would repeat (RFC 6749 §3.1). */
+export const findRepeated = (uri: string): string | undefined =>
+  answered.find((name) => Option.exists(parse(uri), ({ searchParams }) => searchParams.has(name)))
 
 /** Checks the redirect URIs that an owner wants to register: https, or http on loopback. */
 export const checkRedirectUris = (uris: ReadonlyArray<string>): Either.Either<void, InvalidApplication> => {
   const invalid = (message: string) => Either.left(new InvalidApplication({ field: "redirect_uris", message }))
   if (uris.length > 20) return invalid("at most 20 redirect URIs can be registered")
   if (new Set(uris).size !== uris.length) return invalid("a redirect URI is listed twice")
-  const bad = uris.find((uri) => !isLoopback(uri) && !(isPlain(uri) && https.test(uri)))
-  return bad === undefined
-    ? Either.void
-    : invalid(`${JSON.stringify(bad.slice(0, 200))} is neither https://… nor http on localhost, 127.0.0.1 or [::1]`)
+  for (const uri of uris) {
+    const shown = JSON.stringify(uri.slice(0, 200))
+    if (!isLoopback(uri) && !isHttps(uri)) {
+      return invalid(`${shown} is not a valid URL with https, or with http on localhost, 127.0.0.1 or [::1]`)
+    }
+    const repeated = findRepeated(uri)
+    if (repeated !== undefined) return invalid(`${shown} contains ${repeated}, which the answer adds. Remove it.`)
+  }
+  return Either.void
 }
 
 /** Checks the addresses that users see. */
 export const checkLinks = ({ logo, privacyPolicy, website }: Links = {}): Either.Either<void, InvalidApplication> => {
   for (const [field, link] of [["website", website], ["privacy_policy", privacyPolicy], ["logo", logo]] as const) {
-    if (link !== undefined && link !== "" && (link.length > 255 || !isPlain(link) || !https.test(link))) {
-      const message = `${field} must be an https address of at most 255 characters`
+    if (link !== undefined && link !== "" && (link.length > 255 || !isHttps(link))) {
+      const message = `${field} must be a valid https URL of at most 255 characters`
       return Either.left(new InvalidApplication({ field, message }))
     }
   }
@@ -170,10 +188,10 @@ const withoutPort = (uri: string): string =>
  * (RFC 9700 §2.1, RFC 8252 §7.3), or any address on loopback if the policy accepts it.
  */
 export const acceptsRedirect = (application: Application, uri: string, policy: Policy.Service): boolean =>
-  application.redirectUris.includes(uri) ||
-  (isLoopback(uri) &&
-    (policy.acceptAnyLoopback ||
-      application.redirectUris.some((registered) => withoutPort(registered) === withoutPort(uri))))
+  findRepeated(uri) === undefined && (application.redirectUris.includes(uri) ||
+    (isLoopback(uri) &&
+      (policy.acceptAnyLoopback ||
+        application.redirectUris.some((registered) => withoutPort(registered) === withoutPort(uri)))))
 
 /** Unknown client, wrong secret, or the right secret of a suspended application (RFC 6749 §5.2 `invalid_client`). */
 export class InvalidClient extends Schema.TaggedError<InvalidClient>("@startlist/core/InvalidClient")(

@@ -75,9 +75,7 @@ export const check = (
   }
   const state = Option.filter(parameters.state, isText)
   const refuse = (error: AuthorizationRefused["error"], description: string) =>
-    Either.left(
-      new AuthorizationRefused({ error, description, redirectUri: redirectUri.value, state })
-    )
+    Either.left(new AuthorizationRefused({ error, description, redirectUri: redirectUri.value, state }))
 
   if (Option.isSome(parameters.state) && Option.isNone(state)) {
     return refuse("invalid_request", "state contains a NUL or an unpaired surrogate. Send text.")
@@ -87,13 +85,12 @@ export const check = (
   if (Option.isSome(responseMode) && responseMode.value !== "query") {
     return refuse("invalid_request", "response_mode must be query")
   }
-  // RFC 6749 §3.3: without a default, a missing scope is invalid.
-  if (Option.isNone(parameters.scope)) return refuse("invalid_scope", "scope is missing")
-  const scope = parseScope(parameters.scope.value)
+  const scope = parseScope(Option.getOrElse(parameters.scope, () => ""))
   const unknown = scope.find((name) => !policy.scopes.includes(name))
   if (unknown !== undefined) {
     return refuse("invalid_scope", `${scopeName(unknown)} is not a known scope. Separate scopes with spaces.`)
   }
+  // RFC 6749 §3.3: without a default, a missing scope is invalid.
   if (scope.length === 0) return refuse("invalid_scope", "scope is missing")
   const role = Option.filter(parameters.role, isRole)
   if (Option.isSome(parameters.role) && Option.isNone(role)) {

@@ -5,6 +5,30 @@ import { layer, layerOver, makeClient, makeUser, redirectUri } from "./support/f
 
 const accepted = (uris: ReadonlyArray<string>) => Either.isRight(Application.checkRedirectUris(uris))
 
+/** Matches the patterns of addresses, and is no URL. */
+const noUrls = [
+  "[::1",
+  "[::1]]",
+  "[::g]",
+  "a.example:99999",
+  "a.example:65536",
+  "a.example:x",
+  "a.example:1:2",
+  "a..[b"
+]
+
+/** Queries in which a client reads a parameter of the answer, encoded in different ways. */
+const repeating = FastCheck.tuple(
+  FastCheck.constantFrom("code", "scope", "state", "iss", "error", "error_description", "error_uri"),
+  FastCheck.nat(3),
+  FastCheck.constantFrom("", "a=b&", "&", "=&"),
+  FastCheck.constantFrom("", "=", "=x", "=x&a=b", "&x")
+).map(([name, at, before, after]) => {
+  const escaped = `%${name.charCodeAt(at % name.length).toString(16)}`
+  const encoded = name.slice(0, at % name.length) + escaped + name.slice(at % name.length + 1)
+  return [`?${before}${name}${after}`, `?${before}${encoded}${after}`] as const
+})
+
 describe("a redirect URI that is not registered", () => {
   it.effect("is accepted on localhost, 127.0.0.1 and [::1], by http and https, any port, path and query", () =>
     Effect.gen(function*() {
@@ -64,6 +88,20 @@ describe("a redirect URI that is not registered", () => {
         expect(Application.acceptsRedirect(application, uri, Policy.documented), uri).toBe(false)
       }
     }).pipe(Effect.provide(layer)))
+
+  it.effect.prop(
+    "is refused on loopback if the answer would repeat a parameter of it",
+    { queries: repeating, host: FastCheck.constantFrom("localhost", "127.0.0.1:7999", "[::1]") },
+    ({ host, queries }) =>
+      Effect.map(makeClient(), ({ application }) => {
+        for (const query of queries) {
+          for (const uri of [`http://${host}/${query}`, `https://${host}${query}`]) {
+            expect(Application.acceptsRedirect(application, uri, Policy.documented), uri).toBe(false)
+          }
+        }
+      }).pipe(Effect.provide(layer)),
+    { fastCheck: { numRuns: 50 } }
+  )
 
   it.effect("is refused on loopback too in the rfc profile", () =>
     Effect.gen(function*() {
@@ -146,6 +184,25 @@ describe("a registered redirect URI", () => {
     ) {
       expect(accepted([bad]), bad).toBe(false)
     }
+  })
+
+  it.prop("has no parameter that the answer would repeat", { queries: repeating }, ({ queries }) => {
+    for (const query of queries) {
+      expect(accepted([`https://app.example.test/cb${query}`]), query).toBe(false)
+      expect(accepted([`https://app.example.test/cb?x=${encodeURIComponent(query)}`]), query).toBe(true)
+    }
+  })
+
+  it("is a URL, like the links of the application", () => {
+    for (const authority of noUrls) {
+      const url = `https://${authority}/`
+      expect(accepted([url]), url).toBe(false)
+      for (const field of ["website", "privacyPolicy", "logo"]) {
+        expect(Either.isLeft(Application.checkLinks({ [field]: url })), url).toBe(true)
+      }
+    }
+    expect(accepted(["https://a.example:65535/", "https://[::1]:1/", "http://[::1]", "http://localhost:0/"])).toBe(true)
+    expect(Either.isRight(Application.checkLinks({ website: "https://a.example:8443/?code=1" }))).toBe(true)
   })
 
   it("is listed once, among at most 20", () => {

@@ -38,3 +38,9 @@ export const find = (grant: Grant, token: TokenHash, now: DateTime.Utc): Option.
       expiresAt: found.value.expiresAt
     })
 }
+
+/** The scopes of the grant and of its live tokens, which may be those of an earlier, broader consent. */
+export const liveScope = ({ access, scope }: Grant, now: DateTime.Utc): Scope => {
+  const live = AccessTokens.toArray(access).filter(({ expiresAt }) => !isOver(expiresAt, now))
+  return [...new Set([...scope, ...live.flatMap((token) => token.scope)])]
+}

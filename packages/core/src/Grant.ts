@@ -73,9 +73,10 @@ export interface Change {
  * - `replaced`: the refresh token was replaced a moment ago, so it is a client's double send.
  * - `replayed`: a used code or a long-replaced refresh token. The grant must be revoked (RFC 9700 §4.14.2).
  * - `revoked`: the grant of the refresh token was revoked since.
+ * - `scopeless`: none of its scopes exists any more (`Policy.scopes`). No side effect.
  */
 export class InvalidGrant extends Schema.TaggedError<InvalidGrant>("@startlist/core/InvalidGrant")("InvalidGrant", {
-  reason: Schema.Literal("unknown", "expired", "mismatch", "replaced", "replayed", "revoked")
+  reason: Schema.Literal("unknown", "expired", "mismatch", "replaced", "replayed", "revoked", "scopeless")
 }) {}
 
 /** Decision about a presented code or refresh token. */
@@ -204,11 +205,13 @@ const answer = (
 const issue = (
   grant: Grant,
   origin: Origin,
-  { codes, scope, state }: Pick<Code, "scope" | "state"> & Pick<Grant, "codes">,
+  { codes, scope: consented, state }: Pick<Code, "scope" | "state"> & Pick<Grant, "codes">,
   { hash, keys }: Deriving,
   now: DateTime.Utc,
   policy: Policy.Service
 ): Decision => {
+  const scope = consented.filter((name) => policy.scopes.includes(name))
+  if (scope.length === 0) return refuse("scopeless")
   const generation = grant.generation + 1
   const tokens = answer(derive(keys[0], origin, grant, generation), scope, state, now, policy)
   const access: AccessToken = {

@@ -18,12 +18,13 @@ import {
   InvalidRedirect,
   type RoleMismatch
 } from "@startlist/core/Authorization"
+import { findRepeated } from "@startlist/core/Application"
 import { OAuth } from "@startlist/core/OAuth"
 import type { StoreError } from "@startlist/core/Store"
 import { type User, UserStore } from "@startlist/core/User"
 import { type Action, Audit, Party, recorded } from "./Audit.ts"
 import { redirect, type Request, type Response } from "./Message.ts"
-import { get, type Parameters, parseClientId, write } from "./Parameters.ts"
+import { findAmbiguous, get, type Parameters, parseClientId, write } from "./Parameters.ts"
 import { describe } from "./Refusal.ts"
 import { HttpConfig } from "./HttpConfig.ts"
 
@@ -32,7 +33,12 @@ export type Fields = ReadonlyArray<readonly [name: string, value: string]>
 
 /** Why the user cannot be sent back to the application (RFC 6749 §4.1.2.1): the reason is for the user. */
 export class NotRedirectable extends Data.TaggedError("NotRedirectable")<{
-  readonly reason: InvalidRedirect["reason"] | "repeated_client_id" | "repeated_redirect_uri"
+  readonly reason:
+    | InvalidRedirect["reason"]
+    | "repeated_client_id"
+    | "repeated_redirect_uri"
+    /** The redirect URI has a parameter of the answer, such as `code`. */
+    | "ambiguous_redirect_uri"
 }> {}
 
 export interface Authorization {
@@ -64,6 +70,7 @@ const names = [
   "state",
   "role",
   "locale",
+  "login_hint",
   "code_challenge",
   "code_challenge_method"
 ]
@@ -117,9 +124,11 @@ export const make: Effect.Effect<Authorization, never, OAuth | UserStore> = Effe
     const clientId = Option.flatMap(valueOf(parameters, "client_id"), parseClientId)
     if (Option.isNone(clientId)) return new NotRedirectable({ reason: "unknown_client" })
     const once = (name: string) => ambiguous.has(name) ? Option.none() : valueOf(parameters, name)
+    const redirectUri = once("redirect_uri")
+    const isAmbiguous = Option.exists(redirectUri, (uri) => findRepeated(uri) !== undefined)
     const checked = Effect.catchTag(
       oauth.authorize(clientId.value, {
-        redirectUri: once("redirect_uri"),
+        redirectUri,
         responseType: once("response_type"),
         responseMode: once("response_mode"),
         scope: once("scope"),
@@ -129,9 +138,12 @@ export const make: Effect.Effect<Authorization, never, OAuth | UserStore> = Effe
         codeChallengeMethod: once("code_challenge_method")
       }),
       "InvalidRedirect",
-      ({ reason }) => new NotRedirectable({ reason })
+      ({ reason }) =>
+        new NotRedirectable({
+          reason: reason === "unregistered_redirect_uri" && isAmbiguous ? "ambiguous_redirect_uri" : reason
+        })
     )
-    const [reason] = ambiguous.values()
+    const reason = findAmbiguous(parameters, [...names, "prompt"])
     if (reason === undefined) return checked
     const repetition = ({ redirectUri, state }: Pick<AuthorizationRequest, "redirectUri" | "state">) =>
       new AuthorizationRefused({ error: "invalid_request", description: describe(reason).message, redirectUri, state })

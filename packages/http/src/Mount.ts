@@ -42,7 +42,7 @@ export const make = <Group extends Routes<unknown>, R = never>(
     const config = yield* HttpConfig
     const prefix = options.prefix ?? basePath(config)
     const notFound = yield* served(options.notFound ?? Effect.succeed(Protocol.notFound()))
-    const router = Router.make(routes, notFound)
+    const router = Router.make(routes, notFound, prefix)
     return prefix === "" && metadataPath(config) === wellKnown
       ? router
       : below(prefix, metadataPath(config), router, notFound)
@@ -52,11 +52,15 @@ const wellKnown = "/.well-known/oauth-authorization-server"
 
 /** Removes the prefix. The metadata of an issuer with a path is outside of that path (RFC 8414 §3.1). */
 const below = (prefix: string, metadata: string, router: Handler, notFound: Handler): Handler => {
-  /** The path after the prefix, if it has the prefix. */
-  const inside = (path: string): string | undefined => {
+  const after = (path: string): string | undefined => {
     if (path === metadata) return wellKnown
     if (path === prefix) return "/"
     return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined
+  }
+  /** The path after the prefix, if it has the prefix. The router refuses one of too many slashes, and names its own. */
+  const inside = (path: string): string | undefined => {
+    const [exact, near] = [after(path), after(Router.withoutExtraSlashes(path))]
+    return exact ?? (near === undefined ? undefined : `/${near}`)
   }
   const handler: Handler = (request) => {
     const path = inside(request.path)

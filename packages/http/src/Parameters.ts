@@ -1,6 +1,7 @@
 /**
  * Parameters of a request, from its query and from a form body. Each has one reading (RFC 6749 §3.1 and §3.2): the same
- * value in both places counts once; different values, or one name twice in one place, are an error.
+ * value in both places counts once; different values, or one name twice in one place, are an error. Names that an
+ * endpoint does not know may repeat, like `resource` (RFC 8707 §2).
  */
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -36,9 +37,9 @@ export const mediaType = (request: Request): string => {
   return value.split(";", 1)[0]?.trim().toLowerCase() ?? ""
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-/** The body as text; `undefined` if it is not UTF-8. */
+/** The body as text, without a byte order mark at its start; `undefined` if it is not UTF-8. */
 export const text = (body: Uint8Array): string | undefined => {
   try {
     return utf8.decode(body)
@@ -48,10 +49,12 @@ export const text = (body: Uint8Array): string | undefined => {
 }
 
 /** Whether a body has no parameters: it is empty, or the `{}` that some HTTP clients send by default. */
-export const isBlank = (body: Uint8Array): boolean =>
-  body.byteLength === 0 || (body.byteLength === 2 && body[0] === 0x7b && body[1] === 0x7d)
+export const isBlank = (body: Uint8Array): boolean => body.byteLength < 6 && ["", "{}"].includes(text(body) ?? "?")
 
-/** Reads query and form body. Beside a query, a blank body of any media type is ignored. */
+/**
+ * Reads query and form body. Beside a query, a blank body of any media type is ignored. A body without a media type is
+ * a form: some clients do not name it.
+ */
 export const read = (request: Request): Either.Either<Parameters, Unreadable> => {
   const { body, query } = request
   if (body.byteLength > maxBodyBytes) return Either.left(new TooLarge())
@@ -61,7 +64,9 @@ export const read = (request: Request): Either.Either<Parameters, Unreadable> =>
     return Either.left(new Malformed({ what: "query" }))
   }
   if (body.byteLength > 0 && !(query !== "" && isBlank(body))) {
-    if (mediaType(request) !== formType) return Either.left(new UnsupportedMediaType({ accepted: formType }))
+    if (![formType, ""].includes(mediaType(request))) {
+      return Either.left(new UnsupportedMediaType({ accepted: formType }))
+    }
     const form = text(body)
     const posted = query === "" ? values : new Map<string, string>()
     if (form === undefined || !parse(form, posted, ambiguous)) return Either.left(new Malformed({ what: "body" }))
@@ -84,11 +89,22 @@ const merge = (
   }
 }
 
-/** Reads query and form body, and refuses ambiguous parameters, which could bypass checks. */
-export const readOnce = (request: Request): Either.Either<Parameters, Unreadable | Ambiguous> => {
+/** Why the first ambiguous parameter among these is so. */
+export const findAmbiguous = ({ ambiguous }: Parameters, known: ReadonlyArray<string>): Ambiguous | undefined =>
+  ambiguous.get(known.find((name) => ambiguous.has(name)) ?? "")
+
+/**
+ * Reads query and form body, and refuses ambiguous parameters, which could bypass checks. With `known`, only those.
+ */
+export const readOnce = (
+  request: Request,
+  known?: ReadonlyArray<string>
+): Either.Either<Parameters, Unreadable | Ambiguous> => {
   const parameters = read(request)
   if (Either.isLeft(parameters)) return parameters
-  for (const reason of parameters.right.ambiguous.values()) return Either.left(reason)
+  const { ambiguous } = parameters.right
+  const reason = ambiguous.size === 0 ? undefined : findAmbiguous(parameters.right, known ?? [...ambiguous.keys()])
+  if (reason !== undefined) return Either.left(reason)
   for (const value of parameters.right.values.values()) {
     if (value.includes("\0")) return Either.left(new Malformed({ what: "text of a parameter" }))
   }
@@ -126,12 +142,9 @@ const decode = (encoded: string): string | undefined => {
   }
 }
 
-/** Writes parameters in the same form. */
+/** Writes parameters in the same form. A space becomes `%20`: not every client reads `+` as a space. */
 export const write = (parameters: Iterable<readonly [string, string]>): string =>
-  Array.from(parameters, ([name, value]) => `${encode(name)}=${encode(value)}`).join("&")
-
-/** The same for one name or value. */
-export const encode = (value: string): string => encodeURIComponent(value).replaceAll("%20", "+")
+  Array.from(parameters, (pair) => pair.map(encodeURIComponent).join("=")).join("&")
 
 /** A decimal integer from 1, below 2^53: no sign, no exponent, no leading zero (requirements §2.1). */
 export const parseClientId = (value: string): Option.Option<ApplicationId> => {

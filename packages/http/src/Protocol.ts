@@ -15,7 +15,7 @@ import * as Token from "./oauth/Token.ts"
 import * as ApiResponse from "./api/ApiResponse.ts"
 import type { Handler } from "./Message.ts"
 import * as OAuthResponse from "./oauth/OAuthResponse.ts"
-import { fallback, type Refuse, type Route } from "./Router.ts"
+import { fallback, type Refuse, type Route, withoutExtraSlashes } from "./Router.ts"
 import type { Throttle } from "./Throttle.ts"
 
 type Routes<R> = Effect.Effect<ReadonlyArray<Route>, never, R>
@@ -47,10 +47,12 @@ export const routes: Routes<Applications | OAuth | Secrets | Subscriptions | Thr
 
 /** Answers requests that match no route with 404, in the format that their path suggests. */
 export const notFound = (others: Refuse = ApiResponse.refuse): Handler =>
-  fallback((request, error) =>
-    (request.path.startsWith("/api/")
+  fallback((request, error) => {
+    const path = withoutExtraSlashes(request.path)
+    const refuse = path.startsWith("/api/")
       ? ApiResponse.refuse
-      : /^\/(?:oauth|\.well-known)\//.test(request.path)
+      : /^\/(?:oauth|\.well-known)\//.test(path)
       ? OAuthResponse.refuse
-      : others)(request, error)
-  )
+      : others
+    return refuse(request, error)
+  })

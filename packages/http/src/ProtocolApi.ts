@@ -43,7 +43,7 @@ const apiError = (status: number, description: string) => under(status, descript
 const tooManyFailures = oauthError(429, "Too many failures before this request; try again after Retry-After")
 const oauthUnavailable = oauthError(503, "The database is unavailable; try again after Retry-After")
 const oauthTooLarge = oauthError(413, "The body is larger than 64 KiB")
-const oauthMediaType = oauthError(415, "The body is not a form")
+const oauthMediaType = oauthError(415, "The body is not a form, or is encoded")
 
 const AuthorizeParameters = Schema.Struct({
   client_id: Schema.String,
@@ -53,7 +53,9 @@ const AuthorizeParameters = Schema.Struct({
   scope: Schema.String,
   state: optional,
   role: Schema.optional(Schema.Literal("platform", "organizer", "club", "athlete")),
-  locale: Schema.optional(Schema.Literal("fr", "en")),
+  locale: Schema.optional(Schema.String.pipe(Schema.pattern(/^(?:fr|en)(?:[-_]|$)/))),
+  login_hint: optional,
+  prompt: optional,
   code_challenge: optional,
   code_challenge_method: Schema.optional(Schema.Literal("S256"))
 })

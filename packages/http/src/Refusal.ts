@@ -6,6 +6,9 @@ import type { StoreError } from "@startlist/core/Store"
 /** There is nothing at this path (404). */
 export class NotFound extends Data.TaggedError("NotFound") {}
 
+/** There is nothing at this path, but at `meant`, which has fewer slashes (404). */
+export class ExtraSlashes extends Data.TaggedError("ExtraSlashes")<{ readonly meant: string }> {}
+
 /** The path does not have this method (405). `allow` is the header with its methods (RFC 9110 §15.5.6). */
 export class MethodNotAllowed extends Data.TaggedError("MethodNotAllowed")<{ readonly allow: string }> {}
 
@@ -14,6 +17,9 @@ export class TooLarge extends Data.TaggedError("TooLarge") {}
 
 /** The media type of the body is not supported (415). */
 export class UnsupportedMediaType extends Data.TaggedError("UnsupportedMediaType")<{ readonly accepted: string }> {}
+
+/** The body is compressed, or encoded otherwise (415). */
+export class UnsupportedEncoding extends Data.TaggedError("UnsupportedEncoding") {}
 
 /** The query or body cannot be decoded: percent-encoding, UTF-8, JSON (400). `what` names the place. */
 export class Malformed extends Data.TaggedError("Malformed")<{ readonly what: string }> {}
@@ -42,9 +48,11 @@ export class Busy extends Data.TaggedError("Busy") {}
 
 export type Refusal =
   | NotFound
+  | ExtraSlashes
   | MethodNotAllowed
   | TooLarge
   | UnsupportedMediaType
+  | UnsupportedEncoding
   | Malformed
   | Repeated
   | TooManyHeaders
@@ -68,6 +76,8 @@ export const describe = (error: Refusal | StoreError): Refused => {
   switch (error._tag) {
     case "NotFound":
       return { status: 404, message: "this path does not exist", headers: {} }
+    case "ExtraSlashes":
+      return { status: 404, message: `this path does not exist. Use ${error.meant}`, headers: {} }
     case "MethodNotAllowed":
       return { status: 405, message: `the method must be ${error.allow}`, headers: { allow: error.allow } }
     case "TooLarge":
@@ -77,6 +87,12 @@ export const describe = (error: Refusal | StoreError): Refused => {
         status: 415,
         message: `the content type must be ${error.accepted}`,
         headers: { accept: error.accepted }
+      }
+    case "UnsupportedEncoding":
+      return {
+        status: 415,
+        message: "the body must not be encoded: leave out Content-Encoding",
+        headers: { "accept-encoding": "identity" }
       }
     case "Malformed":
       return { status: 400, message: `the ${error.what} is malformed`, headers: {} }

@@ -3,8 +3,8 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { StoreError } from "@startlist/core/Store"
 import { compress } from "./Compression.ts"
-import { type Handler, hasContent, type Request, type Response } from "./Message.ts"
-import { MethodNotAllowed, NotFound, type Refusal } from "./Refusal.ts"
+import { type Handler, hasContent, header, type Request, type Response } from "./Message.ts"
+import { ExtraSlashes, MethodNotAllowed, NotFound, type Refusal, UnsupportedEncoding } from "./Refusal.ts"
 
 /** Answers the requests of one path and method. `captured` are the values of the `{…}` segments, still encoded. */
 export type Endpoint = (
@@ -41,34 +41,45 @@ export interface Router extends Handler {
   readonly routeOf: (path: string) => string | undefined
 }
 
+/** A path without doubled slashes, and without one at its end. */
+export const withoutExtraSlashes = (path: string): string => path.replaceAll(/\/{2,}/g, "/").replace(/(.)\/$/, "$1")
+
 /**
  * One handler for all routes. Requests without a route go to `otherwise`. If two routes have the same path, the later
- * one wins: an embedder can replace a page.
+ * one wins: an embedder can replace a page. A path with too many slashes is refused as its route would: the client can
+ * read that. `prefix` stands before all paths in the addresses of this service.
  */
-export const make = (routes: ReadonlyArray<Route>, otherwise: Handler): Router => {
-  const exact = new Map(routes.filter(({ path }) => !path.includes("{")).map((route) => [route.path, toHandler(route)]))
-  const patterns = routes
-    .filter(({ path }) => path.includes("{"))
-    .map((route) => ({ path: route.path, expression: toExpression(route.path), handle: toHandler(route) }))
+export const make = (routes: ReadonlyArray<Route>, otherwise: Handler, prefix = ""): Router => {
+  const served = routes.map((route) => ({ route, handle: toHandler(route) }))
+  const exact = new Map(served.filter(({ route }) => !route.path.includes("{")).map((one) => [one.route.path, one]))
+  const patterns = served
+    .filter(({ route }) => route.path.includes("{"))
+    .map((one) => ({ ...one, expression: toExpression(one.route.path) }))
     .reverse()
+  const find = (path: string) => exact.get(path) ?? patterns.find(({ expression }) => expression.test(path))
   const handler: Handler = (request) => {
     const found = exact.get(request.path)
-    if (found !== undefined) return found(request, [])
+    if (found !== undefined) return found.handle(request, [])
     for (const { expression, handle } of patterns) {
       const match = expression.exec(request.path)
       if (match !== null) return handle(request, match.slice(1))
     }
-    return otherwise(request)
+    const meant = withoutExtraSlashes(request.path)
+    const near = meant === request.path ? undefined : find(meant)
+    return near === undefined
+      ? otherwise(request)
+      : Effect.succeed(near.route.refuse(request, request.refusal ?? new ExtraSlashes({ meant: prefix + meant })))
   }
-  const routeOf = (path: string) =>
-    exact.has(path) ? path : patterns.find(({ expression }) => expression.test(path))?.path
+  const routeOf = (path: string) => find(path)?.route.path
   // Without a route, `otherwise` may need the body.
-  const served = new Set(routes.flatMap(({ methods, path }) => methodsOf(methods).map((method) => `${method} ${path}`)))
+  const methods = new Set(
+    routes.flatMap(({ methods, path }) => methodsOf(methods).map((method) => `${method} ${path}`))
+  )
   return Object.assign(handler, {
     routeOf,
     readsBody: ({ method, path }: Pick<Request, "method" | "path">) => {
       const route = routeOf(path)
-      return route === undefined ? otherwise.readsBody?.({ method, path }) ?? true : served.has(`${method} ${route}`)
+      return route === undefined ? otherwise.readsBody?.({ method, path }) ?? true : methods.has(`${method} ${route}`)
     }
   })
 }
@@ -80,6 +91,11 @@ const toExpression = (path: string): RegExp =>
 const methodsOf = (methods: Route["methods"]): ReadonlyArray<string> =>
   "GET" in methods ? ["HEAD", ...Object.keys(methods)] : Object.keys(methods)
 
+/** The content coding of a body that an endpoint can read. */
+const isIdentity = /^(?:identity)?$/i
+
+const encoded = new UnsupportedEncoding()
+
 const toHandler = ({ always = false, isCompressed = false, methods, path, refuse }: Route) => {
   const endpoints = new Map(Object.entries(methods))
   const get = endpoints.get("GET")
@@ -89,6 +105,7 @@ const toHandler = ({ always = false, isCompressed = false, methods, path, refuse
   const answer = (request: Request, captured: ReadonlyArray<string>): Effect.Effect<Response> => {
     const { refusal } = request
     if (refusal !== undefined && !(always && refusal._tag === "Busy")) return Effect.succeed(refuse(request, refusal))
+    if (!isIdentity.test(header(request, "content-encoding") ?? "")) return Effect.succeed(refuse(request, encoded))
     const endpoint = endpoints.get(request.method)
     if (endpoint === undefined) return Effect.succeed(refuse(request, notAllowed))
     return Effect.catchAll(endpoint(request, captured), (error) =>
@@ -99,13 +116,13 @@ const toHandler = ({ always = false, isCompressed = false, methods, path, refuse
         )
         : Effect.succeed(refuse(request, error)))
   }
-  const encoded = isCompressed
+  const compressed = isCompressed
     ? (request: Request, captured: ReadonlyArray<string>) =>
       Effect.flatMap(answer(request, captured), (response) => compress(request, response))
     : answer
 
   return (request: Request, captured: ReadonlyArray<string>): Effect.Effect<Response> =>
-    request.method === "HEAD" ? Effect.map(encoded(request, captured), withoutBody) : encoded(request, captured)
+    request.method === "HEAD" ? Effect.map(compressed(request, captured), withoutBody) : compressed(request, captured)
 }
 
 const utf8 = new TextEncoder()

@@ -53,7 +53,7 @@ const tokenEndpoint = (
     ]),
     form("a parameter twice in the body", `${refresh}&refresh_token=x`, [400, "invalid_request"]),
     form("a parameter twice, once empty", `${refresh}&refresh_token=`, [400, "invalid_request"]),
-    form("an unknown parameter twice", `${refresh}&x=1&x=2`, [400, "invalid_request"]),
+    form("an unknown parameter twice", `${refresh}&x=1&x=2`, [400, "invalid_grant"]),
     {
       ...form("two values of a parameter in two places", refresh, [400, "invalid_request"]),
       target: "/oauth/token?refresh_token=y"
@@ -67,7 +67,7 @@ const tokenEndpoint = (
     { what: "a broken escape in the query", target: "/oauth/token?code=%f", named: [400, "invalid_request"] },
     { what: "raw bytes in the query", target: "/oauth/token?code=\u00e9", named: [400, "invalid_request"] },
     { what: "JSON", body: JSON.stringify({ client_id }), headers: jsonType, named: [415, "invalid_request"] },
-    { what: "a body without a type", body: refresh, named: [415, "invalid_request"] },
+    { what: "a body without a type", body: refresh, named: [400, "invalid_grant"] },
     {
       what: "multipart",
       body: "--x",

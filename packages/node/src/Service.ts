@@ -119,7 +119,7 @@ const makeHandler = Effect.fnUntraced(
       : {}
 
     const otherwise: Handler = (request) =>
-      !isApi || !request.path.startsWith("/operator/")
+      !isApi || !Router.withoutExtraSlashes(request.path).startsWith("/operator/")
         ? notFound(request)
         : request.refusal === undefined
         ? operatorApi(request)

@@ -208,7 +208,7 @@ const cases: ReadonlyArray<Case> = [
   ["a page of nothing", ["GET", "/deliveries?limit=0"], 400, ["Request", "limit", "invalid"]],
   ["a page without end", ["GET", "/deliveries?limit=501"], 400, ["Request", "limit", "invalid"]],
   ["a state that does not exist", ["GET", "/deliveries?state=lost"], 400, ["Request", "state", "invalid"]],
-  ["a parameter that is repeated", ["GET", "/audit?limit=1&limit=2"], 400, ["Request", "limit", "invalid"]],
+  ["a parameter that is repeated", ["GET", "/audit?limit=1&limit=2"], 400, ["Request", "", "repeated"]],
   ["a cursor that is no id", ["GET", "/audit?after=x"], 400, ["Request", "after", "invalid"]],
   ["an e-mail address to look for that is too long", ["GET", `/users?email=${"x".repeat(255)}`], 400, [
     "Request",

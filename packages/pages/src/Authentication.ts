@@ -24,8 +24,12 @@ export declare namespace Authentication {
   export interface Service {
     /** The signed-in user of this request, if there is one. */
     readonly identify: (request: Request) => Effect.Effect<Option.Option<SignedIn>, StoreError>
-    /** The sign-in address. `returnTo` is the path and query of this service to which the browser returns. */
-    readonly signInUrl: (returnTo: string) => string
+    /**
+     * The sign-in address. `returnTo` is the path and query of this service to which the browser returns. With `login`,
+     * the application wants the user to sign in again (`prompt=login`): ask for the password, also in a session.
+     * `returnTo` does not ask again. Its `login_hint` is the e-mail address of the user whom the application expects.
+     */
+    readonly signInUrl: (returnTo: string, prompt?: "login") => string
     /** The address for the form "use another account", with its fields `csrf` and `return_to`. */
     readonly signOutUrl: string
   }

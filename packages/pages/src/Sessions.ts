@@ -92,7 +92,10 @@ export const layer: Layer.Layer<Authentication, never, Accounts | Secrets> = Lay
               Option.map((user) => ({ user, csrf: csrfOf(session, secrets) }))
             )
         }),
-      signInUrl: (returnTo) => `${basePath(config)}/login?${write([["return_to", returnTo]])}`,
+      signInUrl: (returnTo, prompt) =>
+        `${basePath(config)}/login?${
+          write([["return_to", returnTo], ...(prompt === undefined ? [] : [["prompt", prompt] as const])])
+        }`,
       signOutUrl: `${basePath(config)}/logout`
     }
   })

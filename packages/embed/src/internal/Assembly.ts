@@ -35,8 +35,11 @@ export interface SignIn {
   readonly identify: (
     request: PlainRequest
   ) => MaybePromise<{ readonly user: Plain.User; readonly csrf: string } | undefined>
-  /** URL to sign in. Afterwards, send the browser back to `returnTo`, a path with query. */
-  readonly signInUrl: (returnTo: string) => string
+  /**
+   * URL to sign in. Afterwards, send the browser back to `returnTo`, a path with query. With `login`, the application
+   * wants the user to sign in again (`prompt=login`): ask for the password, also in a session.
+   */
+  readonly signInUrl: (returnTo: string, prompt?: "login") => string
   /** URL to which the form "use another account" posts its fields `csrf` and `return_to`. */
   readonly signOutUrl: string
 }

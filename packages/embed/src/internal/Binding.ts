@@ -213,7 +213,11 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
           onId(
             userOf(userId),
             [],
-            (user) => Effect.map(oauth.authorized(user), (found) => found.map(Plain.toAuthorization))
+            (user) =>
+              Effect.map(
+                Effect.all([oauth.authorized(user), DateTime.now]),
+                ([found, now]) => found.map((one) => Plain.toAuthorization(one, now))
+              )
           ),
         revoke: (applicationId, userId) =>
           onId(

@@ -5,7 +5,7 @@ import * as Redacted from "effect/Redacted"
 import * as Core from "@startlist/core/Application"
 import type * as CoreDelivery from "@startlist/core/Delivery"
 import type { Updates } from "@startlist/core/Event"
-import type * as CoreAccess from "@startlist/core/Access"
+import * as CoreAccess from "@startlist/core/Access"
 import type { Authorized } from "@startlist/core/OAuth"
 import type * as CoreRegistration from "@startlist/core/Registration"
 import type * as CoreSubscription from "@startlist/core/Subscription"
@@ -92,13 +92,16 @@ export interface Authorization {
   readonly application: Application
   readonly role: Role
   readonly scope: ReadonlyArray<string>
+  /** `scope`, and the scopes that tokens of an earlier, broader consent have until they expire. */
+  readonly liveScope: ReadonlyArray<string>
   readonly grantedAt: Date
 }
 
-export const toAuthorization = ({ application, grant }: Authorized): Authorization => ({
+export const toAuthorization = ({ application, grant }: Authorized, now: DateTime.Utc): Authorization => ({
   application: toApplication(application),
   role: grant.role,
   scope: grant.scope,
+  liveScope: CoreAccess.liveScope(grant, now),
   grantedAt: DateTime.toDateUtc(grant.grantedAt)
 })
 

@@ -70,9 +70,11 @@ export const error = (
 
 const codes: Readonly<Record<(Refusal | StoreError)["_tag"], string>> = {
   NotFound: "not_found",
+  ExtraSlashes: "not_found",
   MethodNotAllowed: "method_not_allowed",
   TooLarge: "too_large",
   UnsupportedMediaType: "unsupported_media_type",
+  UnsupportedEncoding: "unsupported_encoding",
   Malformed: "malformed",
   Repeated: "repeated",
   Contradictory: "repeated",

@@ -37,6 +37,20 @@ const parseBasic = (value: string): Option.Option<readonly [id: string, secret: 
   }
 }
 
+/** The parameters of the endpoints for clients. Others are ignored, and may repeat. */
+const known = [
+  "client_id",
+  "client_secret",
+  "grant_type",
+  "code",
+  "redirect_uri",
+  "code_verifier",
+  "refresh_token",
+  "scope",
+  "token",
+  "token_type_hint"
+]
+
 const invalid = (description: string) => Either.left(OAuthResponse.error(400, "invalid_request", description))
 
 /** Reads the parameters, from the query only if the policy allows it, or returns a refusal. */
@@ -46,7 +60,7 @@ export const readParameters = (
 ): Either.Either<Parameters, Refusal | Response> =>
   !policy.acceptQueryParameters && request.query !== ""
     ? invalid("parameters must be sent in the body")
-    : readOnce(request)
+    : readOnce(request, known)
 
 /** Answers with a refusal. */
 export const refuse = (refused: Refusal | Response): Effect.Effect<Response, Refusal> =>

@@ -19,7 +19,11 @@ import * as OAuthResponse from "./OAuthResponse.ts"
 /** "An empty JSON object in every case" (requirements §4.4): only the status says whether access has ended. */
 const withoutError = (response: Response): Response => ({ ...response, body: "{}" })
 
-const refuseWithoutError: Refuse = (request, error) => withoutError(OAuthResponse.refuse(request, error))
+const refuseWithoutError: Refuse = (request, error) => {
+  const refused = OAuthResponse.refuse(request, error)
+  // A wrong path is not this endpoint.
+  return error._tag === "ExtraSlashes" ? refused : withoutError(refused)
+}
 
 export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(function*() {
   const oauth = yield* OAuth

@@ -101,8 +101,9 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
       Redacted.unsafeWipe(token)
       Redacted.unsafeWipe(client.secret)
       // Requirements §4.3 has no scope here. RFC 6749 §5.1 requires it if it differs from the requested one.
-      const isMore = Option.isSome(scope) && tokens.scope.some((name) => !scope.value.includes(name))
-      return issued(tokens, isMore ? tokens.scope.join(" ") : undefined)
+      const isOther = Option.isSome(scope) &&
+        (tokens.scope.length !== scope.value.length || tokens.scope.some((name) => !scope.value.includes(name)))
+      return issued(tokens, isOther ? tokens.scope.join(" ") : undefined)
     })
   }
 
@@ -126,8 +127,11 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
         ? refresh(common, parameters)
         : exchange(common, parameters)
       return Effect.catchTags(answer, {
-        InvalidGrant: ({ reason }) =>
-          Effect.succeed(OAuthResponse.error(statusOf(reason, grantType), "invalid_grant", descriptions[reason])),
+        InvalidGrant: ({ reason }) => {
+          // The user has to be asked again, but nothing has ended: an operator may add a scope again.
+          const code = reason === "scopeless" ? "invalid_scope" : "invalid_grant"
+          return Effect.succeed(OAuthResponse.error(statusOf(reason, grantType), code, descriptions[reason]))
+        },
         MissingParameter: ({ name }) => Effect.succeed(missing(name)),
         ScopeExceeded: ({ scope }) =>
           Effect.succeed(OAuthResponse.error(
@@ -157,5 +161,6 @@ const descriptions: Readonly<Record<InvalidGrant["reason"], string>> = {
   mismatch: "the code or refresh token was issued for another client, redirect_uri or code_challenge",
   replaced: "the refresh token was replaced by a newer one",
   replayed: "the code or refresh token was used before, and access was revoked",
-  revoked: "access was revoked"
+  revoked: "access was revoked",
+  scopeless: "none of the granted scopes exists any more. Ask the user for access with other scopes."
 }

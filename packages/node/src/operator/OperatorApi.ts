@@ -31,12 +31,11 @@ import * as Answer from "@startlist/http/api/ApiResponse"
 import { recorded } from "@startlist/http/Audit"
 import {
   type Handler,
-  header,
   maxBodyBytes,
   type Request as PlainRequest,
   type Response as PlainResponse
 } from "@startlist/http/Message"
-import { parseClientId } from "@startlist/http/Parameters"
+import * as Parameters from "@startlist/http/Parameters"
 import * as Refused from "@startlist/http/Refusal"
 import * as Router from "@startlist/http/Router"
 import type { Endpoint, Route } from "@startlist/http/Router"
@@ -53,8 +52,6 @@ import * as Handlers from "./Handlers.ts"
 import { backups } from "./Paths.ts"
 import type { Problem } from "@startlist/http/ProtocolApi"
 
-const strictUtf8 = new TextDecoder("utf-8", { fatal: true })
-
 /** Maximum nesting of a body: more than any request needs. */
 const maxDepth = 8
 
@@ -66,14 +63,14 @@ const isDeeperThan = (value: unknown, depth: number): boolean =>
 const jsonBody = (request: PlainRequest): Either.Either<string, Refused.Refusal> => {
   if (request.body.byteLength > maxBodyBytes) return Either.left(new Refused.TooLarge())
   if (request.body.byteLength === 0) return Either.right("{}")
-  if (!/^application\/json *(?:;|$)/i.test(header(request, "content-type") ?? "")) {
+  if (Parameters.mediaType(request) !== "application/json") {
     return Either.left(new Refused.UnsupportedMediaType({ accepted: "application/json" }))
   }
   return Either.try({
     try: () => {
-      const text = strictUtf8.decode(request.body)
-      if (isDeeperThan(JSON.parse(text), maxDepth)) throw new Error("too deep")
-      return text
+      const json = Parameters.text(request.body) ?? ""
+      if (isDeeperThan(JSON.parse(json), maxDepth)) throw new Error("too deep")
+      return json
     },
     catch: () => new Refused.Malformed({ what: "JSON body" })
   })
@@ -117,13 +114,19 @@ const isRead = ({ method }: PlainRequest): boolean => method === "GET" || method
 const isRecorded = (request: PlainRequest, { status }: PlainResponse): boolean =>
   status < 400 && !isRead(request) && request.path !== backups
 
-/** Treats a parameter without a value as absent, like all other endpoints. */
-const withoutEmpty = (query: string): string =>
-  new URLSearchParams([...new URLSearchParams(query)].filter(([, value]) => value !== "")).toString()
+/** The query as all other endpoints read it: a parameter without a value counts as omitted, and none repeats. */
+const plainQuery = (request: PlainRequest): Either.Either<string, Refused.Refusal> =>
+  Either.map(
+    Parameters.readOnce({ ...request, body: new Uint8Array() }),
+    ({ values }) => Parameters.write([...values].filter(([, value]) => value !== ""))
+  )
 
-const toWebRequest = (request: PlainRequest, body: string): Request =>
+const toWebRequest = (
+  request: PlainRequest,
+  { body, query }: { readonly body: string; readonly query: string }
+): Request =>
   new Request(
-    `http://operator.invalid${request.path}?${withoutEmpty(request.query)}`,
+    `http://operator.invalid${request.path}?${query}`,
     isRead(request)
       ? { method: "GET" }
       : { method: request.method, body, headers: { "content-type": "application/json" } }
@@ -218,11 +221,11 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
     const refuseStranger = yield* makeRefuseStranger
 
     const serve: Endpoint = (request) =>
-      Effect.flatMap(jsonBody(request), (body) =>
+      Effect.flatMap(Either.all({ body: jsonBody(request), query: plainQuery(request) }), (plain) =>
         app.pipe(
           Effect.provideService(
             HttpServerRequest.HttpServerRequest,
-            HttpServerRequest.fromWeb(toWebRequest(request, body))
+            HttpServerRequest.fromWeb(toWebRequest(request, plain))
           ),
           Effect.scoped,
           Effect.flatMap((response) => fromWebResponse(HttpServerResponse.toWeb(response))),
@@ -260,7 +263,7 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
      */
     const ending: Endpoint = (request, [id = ""]) => {
       const shortened = Effect.forEach(
-        Option.toArray(parseClientId(id)),
+        Option.toArray(Parameters.parseClientId(id)),
         (applicationId) =>
           Effect.repeat(deliveries.cancelPending(applicationId), { while: (cancelled) => cancelled === maxCancelled })
       )

@@ -43,18 +43,32 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Authentica
     )
 
   const show: Endpoint = (request) =>
-    withSignedIn(request, (signedIn) =>
-      Effect.map(oauth.authorized(signedIn.user.id), (authorized) => {
-        const locale = Locale.of(request)
-        const frame = frameOf({ locale, here, signedIn: Option.some(signedIn), signOutUrl: authentication.signOutUrl })
-        return Page.html(
-          200,
-          templates.applications({ authorized, csrf: signedIn.csrf, frame, isRevoked: request.query === revoked }),
-          {
-            sources: templates.sources
-          }
-        )
-      }))
+    withSignedIn(
+      request,
+      (signedIn) =>
+        Effect.map(Effect.all([oauth.authorized(signedIn.user.id), DateTime.now]), ([authorized, now]) => {
+          const locale = Locale.of(request)
+          const frame = frameOf({
+            locale,
+            here,
+            signedIn: Option.some(signedIn),
+            signOutUrl: authentication.signOutUrl
+          })
+          return Page.html(
+            200,
+            templates.applications({
+              authorized,
+              now,
+              csrf: signedIn.csrf,
+              frame,
+              isRevoked: request.query === revoked
+            }),
+            {
+              sources: templates.sources
+            }
+          )
+        })
+    )
 
   const revokeOne: Endpoint = (request, [id = ""]) =>
     withSignedIn(request, (signedIn) =>

@@ -1,5 +1,7 @@
 /** View of the list of authorised applications. */
+import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
+import * as Access from "@startlist/core/Access"
 import type { Authorized } from "@startlist/core/OAuth"
 import { Alert, Form } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
@@ -10,19 +12,22 @@ import { Facts } from "./Table.tsx"
 import { Day } from "./Time.tsx"
 
 /** One application. A revocation takes two steps: open its explanation, then press the button. */
-const One = ({ authorized: { application, grant }, csrf, frame: { base, locale } }: {
+const One = ({ authorized: { application, grant }, csrf, frame: { base, locale }, now }: {
   readonly authorized: Authorized
   readonly csrf: string
   readonly frame: Frame
+  readonly now: DateTime.Utc
 }) => {
   const { applications, roles } = messagesIn(locale)
   const { id, name } = application
+  const former = Access.liveScope(grant, now).filter((scope) => !grant.scope.includes(scope))
   return (
     <article>
       <h2>{name}</h2>
       <Facts
         facts={[
           [applications.access, <Scopes locale={locale} scope={grant.scope} />],
+          ...(former.length === 0 ? [] : [[applications.still, <Scopes locale={locale} scope={former} />] as const]),
           [applications.role, roles[grant.role]],
           [applications.since, <Day at={grant.grantedAt} locale={locale} />],
           [
@@ -50,11 +55,13 @@ export interface ApplicationsPage {
   readonly frame: Frame
   readonly authorized: ReadonlyArray<Authorized>
   readonly csrf: string
+  /** The time of the page, for `Access.liveScope`. */
+  readonly now: DateTime.Utc
   /** Whether an access was revoked just now. */
   readonly isRevoked: boolean
 }
 
-export const ApplicationList = ({ authorized, csrf, frame, isRevoked }: ApplicationsPage) => {
+export const ApplicationList = ({ authorized, csrf, frame, isRevoked, now }: ApplicationsPage) => {
   const { applications } = messagesIn(frame.locale)
   return (
     <Layout frame={frame} title={applications.title}>
@@ -77,7 +84,9 @@ export const ApplicationList = ({ authorized, csrf, frame, isRevoked }: Applicat
         (
           <>
             <p class="lead">{applications.explanation}</p>
-            {authorized.map((one) => <One key={one.application.id} authorized={one} csrf={csrf} frame={frame} />)}
+            {authorized.map((one) => (
+              <One key={one.application.id} authorized={one} csrf={csrf} frame={frame} now={now} />
+            ))}
           </>
         )}
     </Layout>

@@ -8,7 +8,7 @@ import type { UserStore } from "@startlist/core/User"
 import { Policy } from "@startlist/core/Policy"
 import * as Authorization from "@startlist/http/Authorization"
 import { redirect, type Request, type Response } from "@startlist/http/Message"
-import { encode, get, type Parameters, read, write } from "@startlist/http/Parameters"
+import { get, type Parameters, read, write } from "@startlist/http/Parameters"
 import { Malformed } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
@@ -36,11 +36,13 @@ const kinds: Readonly<Record<NotRedirectable["reason"], ErrorKind>> = {
   missing_redirect_uri: "missingRedirect",
   unregistered_redirect_uri: "unregisteredRedirect",
   repeated_client_id: "repeatedClient",
-  repeated_redirect_uri: "repeatedRedirect"
+  repeated_redirect_uri: "repeatedRedirect",
+  ambiguous_redirect_uri: "ambiguousRedirect"
 }
 
 /** Whether an address is too long for sign-in, where the language link has it encoded twice. */
-const isTooLong = (address: string): boolean => encode(encode(address)).length > ReturnTo.maxLength
+const isTooLong = (address: string): boolean =>
+  encodeURIComponent(encodeURIComponent(address)).length > ReturnTo.maxLength
 
 export const make: Effect.Effect<Route, never, OAuth | UserStore | Authentication> = Effect.gen(function*() {
   const authorization = yield* Authorization.make
@@ -119,14 +121,18 @@ export const make: Effect.Effect<Route, never, OAuth | UserStore | Authenticatio
         return redirect(authentication.signInUrl(address))
       })
 
-  /** The answer to a request without a decision. After a mistake in it, the user returns from sign-in to `address`. */
+  /**
+   * The answer to a request without a decision. After a mistake in it, the user returns from sign-in to `address`. After
+   * `prompt=login`, the user returns to an address without it, and so is asked once.
+   */
   const begin = (request: Request, parameters: Parameters, address: string) =>
     Effect.gen(function*() {
       const checked = yield* check(parameters)
+      const prompt = get(parameters, "prompt")?.split(" ").includes("login") === true ? "login" : undefined
       const signedIn = yield* authentication.identify(request)
-      return Option.isSome(signedIn)
+      return Option.isSome(signedIn) && prompt === undefined
         ? yield* ask(request, checked, signedIn.value, parameters)
-        : redirect(authentication.signInUrl(addressOf(parameters)))
+        : redirect(authentication.signInUrl(addressOf(parameters), prompt))
     }).pipe(Effect.catchTag("AuthorizationRefused", (refused) => refuseSignedIn(request, refused, address)))
 
   const visit: Endpoint = (request) =>
@@ -135,8 +141,15 @@ export const make: Effect.Effect<Route, never, OAuth | UserStore | Authenticatio
       (parameters) => answering(request, parameters, begin(request, parameters, `${action}?${request.query}`))
     )
 
+  /** A form without a decision is a request like that of a visit (RFC 6749 §3.1): it changes nothing. */
+  const submit: Endpoint = (request) =>
+    Effect.flatMap(read(request), (parameters) =>
+      parameters.values.has("decision")
+        ? decide(request, [])
+        : answering(request, parameters, begin(request, parameters, addressOf(parameters))))
+
   const decide: Endpoint = (request) =>
-    Effect.flatMap(Forms.read(request, config), ({ isGenuine, parameters }) =>
+    Effect.flatMap(Forms.read(request, config, ["csrf", "decision"]), ({ isGenuine, parameters }) =>
       answering(
         request,
         parameters,
@@ -160,5 +173,5 @@ export const make: Effect.Effect<Route, never, OAuth | UserStore | Authenticatio
         })
       ))
 
-  return { path, methods: { GET: visit, POST: decide }, refuse: errors.refuse }
+  return { path, methods: { GET: visit, POST: submit }, refuse: errors.refuse }
 })

@@ -129,6 +129,7 @@ export const messages: Messages = {
     noneThen: "When you allow an application to use your account, you can see it and revoke its access here.",
     explanation: "These applications can use your account. You can revoke their access at any time.",
     access: "It can",
+    still: "Until its older tokens expire, it can also",
     role: "Role",
     since: "Since",
     used: "Last used",
@@ -145,6 +146,7 @@ export const messages: Messages = {
     request: "Request",
     home: "Go to your account",
     again: "Start again",
+    goTo: (path) => `Go to ${path}`,
     notFound: {
       title: "Page not found",
       what: "This page does not exist, or you do not have access to it.",
@@ -225,6 +227,12 @@ export const messages: Messages = {
     repeatedRedirect: {
       title: "The request is ambiguous",
       what: "The application that sent you here sent the return address (redirect_uri) more than once.",
+      advice: reportToDevelopers
+    },
+    ambiguousRedirect: {
+      title: "The request is ambiguous",
+      what:
+        "The return address (redirect_uri) of the application that sent you here already contains a parameter of our answer, such as code or state.",
       advice: reportToDevelopers
     },
     requestTooLong: {

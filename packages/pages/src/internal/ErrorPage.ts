@@ -33,9 +33,11 @@ export interface ErrorPages {
 
 const kinds: Readonly<Record<(Refusal | StoreError)["_tag"], ErrorKind>> = {
   NotFound: "notFound",
+  ExtraSlashes: "notFound",
   MethodNotAllowed: "methodNotAllowed",
   TooLarge: "tooLarge",
   UnsupportedMediaType: "badRequest",
+  UnsupportedEncoding: "badRequest",
   Malformed: "badRequest",
   Repeated: "badRequest",
   Contradictory: "badRequest",
@@ -46,9 +48,13 @@ const kinds: Readonly<Record<(Refusal | StoreError)["_tag"], ErrorKind>> = {
   StoreError: "unavailable"
 }
 
+/** A path with the query of a request that can be repeated. */
+const withQuery = (path: string, { method, query }: Request): string =>
+  method !== "GET" || query === "" ? path : `${path}?${query}`
+
 /** The address of this page, if it can be loaded again. */
-const hereOf = ({ method, path, query }: Request): string =>
-  method !== "GET" ? "/account/applications" : query === "" ? path : `${path}?${query}`
+const hereOf = (request: Request): string =>
+  request.method === "GET" ? withQuery(request.path, request) : "/account/applications"
 
 const byAnybody = { signedIn: Option.none(), signOutUrl: "" }
 
@@ -74,7 +80,8 @@ export const make: Effect.Effect<ErrorPages> = Effect.gen(function*() {
     show,
     refuse: (request, refusal) => {
       const { headers, status } = describe(refusal)
-      return show(request, status, kinds[refusal._tag], { headers })
+      const again = refusal._tag === "ExtraSlashes" ? { again: withQuery(refusal.meant, request) } : {}
+      return show(request, status, kinds[refusal._tag], { headers, ...again })
     },
     signIn: (request, signInUrl) =>
       request.method === "POST" ? show(request, 403, "signedOut", { again: signInUrl }) : redirect(signInUrl),

@@ -31,7 +31,15 @@ export const Failure = ({ again, frame, kind, requestId, status }: FailurePage) 
       <p class="row">
         {again === undefined ?
           null :
-          <a class="button" href={again}>{kind === "signedOut" ? login.submit : error.again}</a>}
+          (
+            <a class="button" href={again}>
+              {kind === "signedOut"
+                ? login.submit
+                : kind === "notFound"
+                ? error.goTo(again.split("?", 1).join())
+                : error.again}
+            </a>
+          )}
         {frame.has(home) ? <a href={frame.base + home}>{error.home}</a> : null}
       </p>
       <p class="status">{error.status(status)}</p>

@@ -11,8 +11,13 @@ export interface Posted {
   readonly isGenuine: (csrf: string) => boolean
 }
 
-export const read = (request: Request, config: HttpConfig.Service): Either.Either<Posted, Unreadable | Ambiguous> =>
-  Either.map(readOnce(request), (parameters) => ({
+/** Reads a form. With `known`, only these fields must not repeat. */
+export const read = (
+  request: Request,
+  config: HttpConfig.Service,
+  known?: ReadonlyArray<string>
+): Either.Either<Posted, Unreadable | Ambiguous> =>
+  Either.map(readOnce(request, known), (parameters) => ({
     parameters,
     isGenuine: (csrf) => isSameOrigin(request, config) && isEqual(get(parameters, "csrf") ?? "", csrf)
   }))

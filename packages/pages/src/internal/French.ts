@@ -132,6 +132,7 @@ export const messages: Messages = {
       "Quand vous autorisez une application à utiliser votre compte, vous la voyez ici et pouvez révoquer son accès.",
     explanation: "Ces applications peuvent utiliser votre compte. Vous pouvez révoquer leur accès à tout moment.",
     access: "Elle peut",
+    still: "Jusqu’à l’expiration de ses anciens jetons, elle peut aussi",
     role: "Rôle",
     since: "Depuis",
     used: "Dernière utilisation",
@@ -149,6 +150,7 @@ export const messages: Messages = {
     request: "Requête",
     home: "Aller à votre compte",
     again: "Recommencer",
+    goTo: (path) => `Aller à ${path}`,
     notFound: {
       title: "Page introuvable",
       what: "Cette page n’existe pas, ou vous n’y avez pas accès.",
@@ -231,6 +233,12 @@ export const messages: Messages = {
     repeatedRedirect: {
       title: "Demande ambiguë",
       what: "L’application d’où vous venez a indiqué plusieurs fois l’adresse de retour (redirect_uri).",
+      advice: reportToDevelopers
+    },
+    ambiguousRedirect: {
+      title: "Demande ambiguë",
+      what:
+        "L’adresse de retour (redirect_uri) de l’application d’où vous venez contient déjà un paramètre de notre réponse, comme code ou state.",
       advice: reportToDevelopers
     },
     requestTooLong: {

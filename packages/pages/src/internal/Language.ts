@@ -17,8 +17,8 @@ export const make: Effect.Effect<Route> = Effect.gen(function*() {
     methods: {
       GET: (request) =>
         Effect.flatMap(readOnce(request), (parameters) => {
-          const locale = get(parameters, "locale")
-          if (!Locale.isLocale(locale)) return Effect.fail(new Malformed({ what: "locale" }))
+          const locale = Locale.parse(get(parameters, "locale"))
+          if (locale === undefined) return Effect.fail(new Malformed({ what: "locale" }))
           const returnTo = ReturnTo.safe(get(parameters, "return_to"), `${base}/account/applications`)
           return Effect.succeed(redirect(returnTo, { "set-cookie": Locale.cookie(locale, base) }))
         })

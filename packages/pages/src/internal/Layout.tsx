@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact"
 import * as Option from "effect/Option"
 import { icon, script, stylesheet } from "./assetFiles.ts"
-import { encode, write } from "@startlist/http/Parameters"
+import { write } from "@startlist/http/Parameters"
 import type { SignedIn } from "../Authentication.ts"
 import { Form } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
@@ -93,22 +93,20 @@ const Languages = ({ frame }: { readonly frame: Frame }) => (
 
 /** Address that stores the language and returns to this page. */
 const languageUrl = (locale: Locale, { base, here }: Frame): string =>
-  `${base}/language?${write([["locale", locale], ["return_to", inLocale(here, locale, `${base}/login?return_to=`)]])}`
+  `${base}/language?${write([["locale", locale], ["return_to", inLocale(here, locale)]])}`
 
 /** Replaces a `locale` in the address (or in the address after sign-in), which would win over the choice. */
-const inLocale = (address: string, locale: Locale, wayThroughLogin: string): string => {
-  const returnTo = address.startsWith(wayThroughLogin) ? decode(address.slice(wayThroughLogin.length)) : undefined
-  return returnTo === undefined
-    ? address.replace(/([?&]locale=)[^&]*/, `$1${locale}`)
-    : `${wayThroughLogin}${encode(inLocale(returnTo, locale, wayThroughLogin))}`
-}
+const inLocale = (address: string, locale: Locale): string =>
+  address
+    .replaceAll(/([?&]locale=)[^&]*/g, `$1${locale}`)
+    .replaceAll(/([?&]return_to=)([^&]*)/g, (_, name, value) => name + changed(value, (path) => inLocale(path, locale)))
 
-/** Decodes a value that `write` encoded. A damaged address gives undefined. */
-const decode = (encoded: string): string | undefined => {
+/** Changes a value of a query, unless it cannot be decoded. */
+const changed = (encoded: string, change: (value: string) => string): string => {
   try {
-    return decodeURIComponent(encoded.replaceAll("+", " "))
+    return encodeURIComponent(change(decodeURIComponent(encoded.replaceAll("+", " "))))
   } catch {
-    return undefined
+    return encoded
   }
 }
 

@@ -16,7 +16,13 @@ const catalogues: Readonly<Record<Locale, Messages>> = { en: English.messages, f
 
 export const messagesIn = (locale: Locale): Messages => catalogues[locale]
 
-export const isLocale = (value: string | undefined): value is Locale => value === "en" || value === "fr"
+const isLocale = (value: string | undefined): value is Locale => value === "en" || value === "fr"
+
+/** The supported language of a tag such as `fr`, `fr-FR` or `FR_ca` (RFC 5646). */
+export const parse = (tag: string | undefined): Locale | undefined => {
+  const language = tag?.toLowerCase().split(/[-_]/, 1)[0]
+  return isLocale(language) ? language : undefined
+}
 
 const cookieName = "startlist_locale"
 
@@ -31,22 +37,20 @@ export const cookie = (locale: Locale, base: string): string =>
     sameSite: "lax"
   })
 
-/** The language of a request. `requested` is the parameter `locale`. Other values than `fr` and `en` are ignored. */
-export const of = (request: Request, requested?: string): Locale => {
-  if (isLocale(requested)) return requested
-  const chosen = parseCookie(header(request, "cookie") ?? "")[cookieName]
-  if (isLocale(chosen)) return chosen
-  return preferred(header(request, "accept-language") ?? "")
-}
+/** The language of a request. `requested` is the parameter `locale`. Other languages than French and English are ignored. */
+export const of = (request: Request, requested?: string): Locale =>
+  parse(requested) ??
+    parse(parseCookie(header(request, "cookie") ?? "")[cookieName]) ??
+    preferred(header(request, "accept-language") ?? "")
 
 /** The supported language with the highest weight (RFC 9110 §12.5.4). Of equals, the first one. */
 const preferred = (acceptLanguage: string): Locale => {
   let best: { readonly locale: Locale; readonly weight: number } = { locale: "en", weight: 0 }
   for (const range of acceptLanguage.slice(0, 1000).split(",")) {
     const [tag = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase())
-    const locale = tag.split("-", 1)[0]
+    const locale = parse(tag)
     const weight = Number(parameters.find((parameter) => parameter.startsWith("q="))?.slice(2) ?? "1")
-    if (isLocale(locale) && weight > best.weight) best = { locale, weight }
+    if (locale !== undefined && weight > best.weight) best = { locale, weight }
   }
   return best.locale
 }

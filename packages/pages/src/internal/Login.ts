@@ -2,13 +2,16 @@
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
 import type { OAuth } from "@startlist/core/OAuth"
 import { Secrets } from "@startlist/core/Secrets"
-import type { UserStore } from "@startlist/core/User"
+import { User, type UserStore } from "@startlist/core/User"
 import { Accounts, type PasswordCheck } from "../Accounts.ts"
 import * as Authorization from "@startlist/http/Authorization"
+import type { Fields } from "@startlist/http/Authorization"
 import { type Action, Audit, Party, recorded } from "@startlist/http/Audit"
 import { redirect, type Request, type Response } from "@startlist/http/Message"
 import { get, read, readOnce, write } from "@startlist/http/Parameters"
@@ -25,9 +28,11 @@ import { LoginForm, type Problem } from "./LoginForm.tsx"
 import * as Page from "./Page.ts"
 import * as ReturnTo from "./ReturnTo.ts"
 
-/** The language of the page that follows sign-in, so that both have the same one. */
-const localeOf = (request: Request, returnTo: string): Locale.Locale =>
-  Locale.of(request, /[?&]locale=(en|fr)(?:&|$)/.exec(returnTo)?.[1])
+/** The parameters of the page that follows sign-in. */
+const followingOf = (request: Request, returnTo: string) =>
+  read({ ...request, query: /\?([^#]*)/.exec(returnTo)?.[1] ?? "", body: new Uint8Array() })
+
+const isEmail = Schema.is(User.fields.email)
 
 /** The account of a failed sign-in. The typed address is not recorded: people type passwords into this field. */
 const claimed = (check: PasswordCheck): Party =>
@@ -47,7 +52,6 @@ export const make: Effect.Effect<
   const { forged, refuse } = yield* ErrorPage.make
   const authorization = yield* Authorization.make
   const base = basePath(config)
-  const wayToConsent = `${base}/oauth/authorize?`
   const signInUrl = `${base}/login`
   /** The next page of a user who came without `return_to`. */
   const home = `${base}/account/applications`
@@ -55,20 +59,12 @@ export const make: Effect.Effect<
   const record = (action: Action, actor: Party, { address }: Request, subject = actor) =>
     Effect.flatMap(DateTime.now, (at) => audit.record({ at, action, actor, subject, address }))
 
-  /** The name of the application whose consent page follows sign-in, if there is one. */
-  const applicationOf = (request: Request, returnTo: string): Effect.Effect<Option.Option<string>> =>
-    returnTo.startsWith(wayToConsent)
-      ? read({ ...request, query: returnTo.slice(wayToConsent.length), body: new Uint8Array() }).pipe(
-        Effect.flatMap(authorization.check),
-        Effect.map(({ application }) => application.name),
-        Effect.option
-      )
-      : Effect.succeedNone
-
   /** A browser without a session gets the value of an anonymous one, to which the form's token is bound. */
   const show = (request: Request, shown: {
     readonly status: number
     readonly returnTo: string
+    /** Whether the application wants the user to sign in again. */
+    readonly isAgain: boolean
     readonly email?: string
     readonly problem?: Problem
     readonly headers?: Response["headers"]
@@ -76,19 +72,27 @@ export const make: Effect.Effect<
     Effect.gen(function*() {
       const present = sessionOf(request, config)
       const session = Option.isSome(present) ? present.value : yield* secrets.make("claim")
-      const locale = localeOf(request, shown.returnTo)
+      const following = followingOf(request, shown.returnTo)
+      const parameter = (name: string) => Either.isRight(following) ? get(following.right, name) : undefined
+      const asked = shown.returnTo.startsWith(`${base}/oauth/authorize?`)
+        ? yield* Effect.option(Effect.flatMap(following, authorization.check))
+        : Option.none()
+      // OpenID Connect Core §3.1.2.1. Other identifiers than e-mail addresses would only be in the way.
+      const hint = Option.filter(Option.fromNullable(parameter("login_hint")), isEmail)
+      const hidden: Fields = [["return_to", shown.returnTo], ...(shown.isAgain ? [["prompt", "login"] as const] : [])]
       const frame = frameOf({
-        locale,
-        here: `${signInUrl}?${write([["return_to", shown.returnTo]])}`,
+        // The page that follows sign-in has the same language.
+        locale: Locale.of(request, parameter("locale")),
+        here: `${signInUrl}?${write(hidden)}`,
         signedIn: Option.none(),
         signOutUrl: `${base}/logout`
       })
       const form = LoginForm({
         frame,
         csrf: csrfOf(session, secrets),
-        returnTo: shown.returnTo,
-        email: shown.email ?? "",
-        application: yield* applicationOf(request, shown.returnTo),
+        hidden,
+        email: shown.email ?? Option.getOrElse(hint, () => ""),
+        application: Option.map(asked, ({ application }) => application.name),
         problem: shown.problem
       })
       return Page.html(shown.status, form, {
@@ -100,24 +104,30 @@ export const make: Effect.Effect<
     Effect.gen(function*() {
       const parameters = yield* readOnce(request)
       const returnTo = ReturnTo.safe(get(parameters, "return_to"), home)
+      const isAgain = get(parameters, "prompt") === "login"
       const session = sessionOf(request, config)
       const user = Option.isSome(session) ? yield* accounts.findSession(session.value) : Option.none()
-      return Option.isSome(user) ? redirect(returnTo) : yield* show(request, { status: 200, returnTo })
+      return Option.isSome(user) && !isAgain
+        ? redirect(returnTo)
+        : yield* show(request, { status: 200, returnTo, isAgain })
     })
 
   const signIn: Endpoint = (request) =>
     Effect.gen(function*() {
       const { isGenuine, parameters } = yield* Forms.read(request, config)
       const returnTo = ReturnTo.safe(get(parameters, "return_to"), home)
+      const isAgain = get(parameters, "prompt") === "login"
       const email = get(parameters, "email")?.trim() ?? ""
       const password = get(parameters, "password") ?? ""
       const session = sessionOf(request, config)
       if (!Option.exists(session, (value) => isGenuine(csrfOf(value, secrets)))) {
-        return yield* show(request, { status: 403, returnTo, email, problem: { kind: "stale" } })
+        return yield* show(request, { status: 403, returnTo, isAgain, email, problem: { kind: "stale" } })
       }
-      if (email === "") return yield* show(request, { status: 422, returnTo, email, problem: { kind: "emailMissing" } })
+      if (email === "") {
+        return yield* show(request, { status: 422, returnTo, isAgain, email, problem: { kind: "emailMissing" } })
+      }
       if (password === "") {
-        return yield* show(request, { status: 422, returnTo, email, problem: { kind: "passwordMissing" } })
+        return yield* show(request, { status: 422, returnTo, isAgain, email, problem: { kind: "passwordMissing" } })
       }
 
       const guess = yield* guesses.limited(
@@ -129,16 +139,27 @@ export const make: Effect.Effect<
       if ("wait" in guess) {
         const seconds = Math.ceil(Duration.toSeconds(guess.wait))
         const headers = { "retry-after": String(seconds) }
-        return yield* show(request, { status: 429, returnTo, email, problem: { kind: "wait", seconds }, headers })
+        return yield* show(request, {
+          status: 429,
+          returnTo,
+          isAgain,
+          email,
+          problem: { kind: "wait", seconds },
+          headers
+        })
       }
       const check = guess.checked
       const refused = Effect.zipRight(
         record("login_failed", Party.Unknown(), request, claimed(check)),
-        show(request, { status: 403, returnTo, email, problem: { kind: "wrong" } })
+        show(request, { status: 403, returnTo, isAgain, email, problem: { kind: "wrong" } })
       )
-      if (check._tag !== "Correct") return yield* refused
+      if (check._tag !== "Correct") {
+        return yield* refused
+      }
       // A new value at each sign-in: a value that an attacker planted in this browser becomes useless.
-      if (Option.isSome(session)) yield* accounts.endSession(session.value)
+      if (Option.isSome(session)) {
+        yield* accounts.endSession(session.value)
+      }
       const { user } = check
       const fresh = yield* recorded(
         Effect.tap(accounts.startSession(check), (started) =>

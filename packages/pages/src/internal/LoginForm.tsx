@@ -1,5 +1,6 @@
 /** View of the sign-in page. */
 import * as Option from "effect/Option"
+import type { Fields } from "@startlist/http/Authorization"
 import { ErrorSummary, Field, Form } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
 import { Layout } from "./Layout.tsx"
@@ -23,10 +24,11 @@ const fields: Readonly<Record<Problem["kind"], string | undefined>> = {
   wait: undefined
 }
 
-export const LoginForm = ({ application, csrf, email, frame, problem, returnTo }: {
+export const LoginForm = ({ application, csrf, email, frame, hidden, problem }: {
   readonly frame: Frame
   readonly csrf: string
-  readonly returnTo: string
+  /** Hidden fields: `return_to`, and `prompt` if the user must sign in again. */
+  readonly hidden: Fields
   readonly email: string
   /** The name of the application whose consent page follows. */
   readonly application: Option.Option<string>
@@ -50,7 +52,7 @@ export const LoginForm = ({ application, csrf, email, frame, problem, returnTo }
       })}
       <article>
         <p class="muted">{login.explanation}</p>
-        <Form action={`${frame.base}/login`} csrf={csrf} hidden={[["return_to", returnTo]]}>
+        <Form action={`${frame.base}/login`} csrf={csrf} hidden={hidden}>
           <Field
             name="email"
             label={login.email}

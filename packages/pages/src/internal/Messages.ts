@@ -20,6 +20,7 @@ export type ErrorKind =
   | "unregisteredRedirect"
   | "repeatedClient"
   | "repeatedRedirect"
+  | "ambiguousRedirect"
   | "requestTooLong"
 
 /** Texts of an error page: what happened, and what to do. */
@@ -142,6 +143,8 @@ export interface Messages {
     readonly noneThen: string
     readonly explanation: string
     readonly access: string
+    /** What tokens of an earlier, broader consent still allow. */
+    readonly still: string
     readonly role: string
     readonly since: string
     readonly used: string
@@ -158,6 +161,8 @@ export interface Messages {
     readonly request: string
     readonly home: string
     readonly again: string
+    /** A link to the page that the user probably wants. */
+    readonly goTo: (path: string) => string
   }
   readonly developer: DeveloperMessages
 }

@@ -41,7 +41,7 @@ export const developer: DeveloperMessages = {
     redirectUrisWrong: (lines) =>
       `Check ${plural(lines.length, "line", "lines")} ${
         list(lines.map(String))
-      } of the redirect URIs: a redirect URI begins with https://, or with http:// on localhost, 127.0.0.1 or [::1], and has no fragment.`,
+      } of the redirect URIs: a redirect URI is a URL with https://, or with http:// on localhost, 127.0.0.1 or [::1]. It has no fragment, and no parameter of our answer (code, scope, state, iss, error…).`,
     website: "Website",
     privacyPolicy: "Privacy policy",
     logo: "Logo",

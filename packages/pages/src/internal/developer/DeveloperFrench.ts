@@ -43,7 +43,7 @@ export const developer: DeveloperMessages = {
     redirectUrisWrong: (lines) =>
       `Vérifiez ${plural(lines.length, "la ligne", "les lignes")} ${
         list(lines.map(String))
-      } des adresses de redirection\u00a0: une adresse commence par https://, ou par http:// sur localhost, 127.0.0.1 ou [::1], et n’a pas de fragment.`,
+      } des adresses de redirection\u00a0: une adresse est une URL en https://, ou en http:// sur localhost, 127.0.0.1 ou [::1]. Elle n’a ni fragment, ni paramètre de notre réponse (code, scope, state, iss, error…).`,
     website: "Site web",
     privacyPolicy: "Politique de confidentialité",
     logo: "Logo",

@@ -18,7 +18,6 @@ const stories = ["docs/start.md", "README.md", "docs/integrating.md", "docs/fake
 
 /** Pages that are not checked here, with the reason. */
 const notHere: Readonly<Record<string, string>> = {
-  "docs/testing.md": "its commands are those of the tests themselves, and take long; its code is written with gaps",
   "examples/own-store/README.md": "its code is put together from its sources",
   "examples/sample-application/README.md": "it is interactive; its own tests start what the commands start"
 }

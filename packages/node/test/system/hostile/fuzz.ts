@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz -- [--minutes 10] [--seed N] [--replay TEXT] [--planted leak|quadratic]`: hostile requests to the real service, for
- * as long as one likes. With a planted fault it must fail.
+ * `npm run fuzz -- [--minutes 10] [--seed N] [--path PATH] [--planted leak|quadratic]`: hostile requests to the real service, for
+ * as long as one likes. With a planted fault it must fail. Seed and path repeat a counterexample.
  */
 import { integer, number, parse, refuse } from "@startlist/test-support/Arguments"
 import { Effect } from "effect"
@@ -12,7 +12,7 @@ const { values } = parse({
   options: {
     minutes: { type: "string", default: "10" },
     seed: { type: "string" },
-    replay: { type: "string" },
+    path: { type: "string" },
     planted: { type: "string" }
   }
 })
@@ -40,9 +40,9 @@ const table = ({ seen }: Report): string =>
 
 const program = Effect.gen(function*() {
   const service = yield* makeMeasuredService(planted === undefined ? {} : { PLANTED: planted })
-  if (values.replay !== undefined) {
-    const text = Buffer.from(values.replay, "base64url").toString()
-    yield* Effect.promise(() => replay(service, JSON.parse(text)))
+  const { path } = values
+  if (path !== undefined) {
+    yield* Effect.promise(() => replay(service, seed, path))
     return console.log("no fault any more")
   }
   console.log(`seed ${seed}`)

@@ -3,6 +3,8 @@ import { FastCheck } from "effect"
 
 const { constantFrom, oneof, string } = FastCheck
 
+const words = (text: string): ReadonlyArray<string> => text.trim().split(/\s+/)
+
 /** Without the secrets that no response may contain: a comment or a name may be shown. */
 const liveValues = constantFrom(
   "{{access}}",
@@ -85,60 +87,21 @@ export const text = oneof(
 
 /** Names that mean something somewhere, and two that must not. */
 export const parameterNames = constantFrom(
-  "client_id",
-  "client_secret",
-  "grant_type",
-  "code",
-  "redirect_uri",
-  "refresh_token",
-  "token",
-  "scope",
-  "state",
-  "role",
-  "locale",
-  "response_type",
-  "code_challenge",
-  "code_challenge_method",
-  "code_verifier",
-  "csrf",
-  "decision",
-  "email",
-  "password",
-  "return_to",
-  "id",
-  "limit",
-  "after",
-  "action",
-  "access_token",
-  "__proto__",
+  ...words(`
+  client_id client_secret grant_type code redirect_uri refresh_token token scope state role locale
+  response_type code_challenge code_challenge_method code_verifier csrf decision email password
+  return_to id limit after action access_token __proto__
+`),
   ""
 )
 
 /** Headers that change how a request is read or answered, and some that do not exist. */
 export const headerNames = constantFrom(
-  "Authorization",
-  "Content-Type",
-  "Cookie",
-  "Host",
-  "Origin",
-  "Referer",
-  "X-Forwarded-For",
-  "X-Forwarded-Host",
-  "Accept-Language",
-  "Accept",
-  "Content-Length",
-  "Transfer-Encoding",
-  "Connection",
-  "Upgrade",
-  "Expect",
-  "TE",
-  "X-HTTP-Method-Override",
-  "Range",
-  "If-None-Match",
-  "Sec-Fetch-HttpConfig",
-  "Forwarded",
-  "Content-Encoding",
-  "x-y",
+  ...words(`
+  Authorization Content-Type Cookie Host Origin Referer X-Forwarded-For X-Forwarded-Host
+  Accept-Language Accept Content-Length Transfer-Encoding Connection Upgrade Expect TE
+  X-HTTP-Method-Override Range If-None-Match Sec-Fetch-HttpConfig Forwarded Content-Encoding x-y
+`),
   "bad name",
   "",
   ":"

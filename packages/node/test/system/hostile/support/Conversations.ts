@@ -2,7 +2,7 @@
 import { FastCheck } from "effect"
 import { type Answer, readAnswers, Unreadable } from "./Answers.ts"
 import type { Base } from "./Bases.ts"
-import { mutate, type Mutation, mutation } from "./Mutations.ts"
+import { type Change, mutation } from "./Mutations.ts"
 import { isNodesOwn, judge } from "./Named.ts"
 import { isWellFormed, render, type Sent, type Values } from "./Requests.ts"
 import { converse, type Transcript } from "./Wire.ts"
@@ -16,7 +16,7 @@ interface Damage {
 
 export interface Conversation {
   /** Number of a good request, modulo their count, and what is done to it. */
-  readonly requests: ReadonlyArray<{ readonly base: number; readonly mutations: ReadonlyArray<Mutation> }>
+  readonly requests: ReadonlyArray<{ readonly base: number; readonly mutations: ReadonlyArray<Change> }>
   readonly damage: ReadonlyArray<Damage>
   /** Where it is split into pieces that are sent separately. */
   readonly cuts: ReadonlyArray<number>
@@ -51,6 +51,9 @@ export const conversation: FastCheck.Arbitrary<Conversation> = record({
   times: oneof({ weight: 19, arbitrary: constant(1) }, { weight: 1, arbitrary: integer({ min: 2, max: 150 }) }),
   until: oneof({ weight: 9, arbitrary: constant(null) }, { weight: 1, arbitrary: part })
 })
+
+const changed = (request: Sent, changes: ReadonlyArray<Change>): Sent =>
+  changes.reduce((sent, change) => change(sent), request)
 
 const damaged = (bytes: Buffer, { at, gone, put }: Damage): Buffer => {
   const index = Math.floor(at * bytes.length)
@@ -161,7 +164,7 @@ const speak = async (
 ): Promise<ReadonlyArray<Told>> => {
   const chosen = Array.from({ length: times }, () => requests).flat().map(({ base, mutations }) => {
     const good = bases[base % bases.length] ?? { name: "GET /", request: bare }
-    return { name: good.name, request: withAddress(mutations.reduce(mutate, good.request), nextAddress()) }
+    return { name: good.name, request: withAddress(changed(good.request, mutations), nextAddress()) }
   })
   const sent = chosen.map(({ request }) => request)
   // Together with other conversations, pipelined requests may exceed the queue of the service.
@@ -200,7 +203,7 @@ const speak = async (
 /** The bytes of a conversation, with the names of the live values in them. */
 const describe = (bases: ReadonlyArray<Base>, { requests, ...rest }: Conversation): string => {
   const text = requests.map(({ base, mutations }) =>
-    render(mutations.reduce(mutate, bases[base % bases.length]?.request ?? bare), {}).toString("latin1")
+    render(changed(bases[base % bases.length]?.request ?? bare, mutations), {}).toString("latin1")
   )
   const how = rest.damage.length + rest.cuts.length > 0 || rest.times > 1 || rest.until !== null
     ? `\n${JSON.stringify(rest)}`

@@ -1,10 +1,11 @@
 /** Rounds of generated conversations with the real service, and what must hold after each. */
 import { FastCheck } from "effect"
-import { findBases } from "./Bases.ts"
-import { type Conversation, conversation, have, type Told } from "./Conversations.ts"
+import { type Base, findBases } from "./Bases.ts"
+import { conversation, have, type Told } from "./Conversations.ts"
 import { growth, most, type Point } from "./Growth.ts"
 import type { MeasuredService, Measures } from "./MeasuredService.ts"
 import { parts, sendRuns } from "./Runs.ts"
+import type { Values } from "./Requests.ts"
 import { makeWorld, type World } from "./World.ts"
 
 export interface Options {
@@ -73,19 +74,32 @@ const makeLogScan = (service: MeasuredService, world: World) => {
   }
 }
 
-const explain = (details: FastCheck.RunDetails<[conversations: Array<Conversation>]>): string => {
-  const [conversations = []] = details.counterexample ?? []
-  const why = details.errorInstance instanceof Error ? details.errorInstance.message : String(details.errorInstance)
-  const again = Buffer.from(JSON.stringify(conversations)).toString("base64url")
-  return `${why}\n\nshrunk ${details.numShrinks} times; again: npm run fuzz -- --replay ${again}`
+/** Conversations at the same time, which all get specified responses. */
+const propertyOf = (
+  service: MeasuredService,
+  bases: ReadonlyArray<Base>,
+  values: Values,
+  count: (told: Told) => void = () => {}
+) =>
+  FastCheck.asyncProperty(batch, async (conversations) => {
+    const told = await Promise.all(conversations.map((one) => have(service.port, bases, values, one)))
+    told.flat().forEach(count)
+  })
+
+type Failed = Pick<FastCheck.RunDetails<unknown>, "counterexamplePath" | "errorInstance" | "numShrinks" | "seed">
+
+const explain = ({ counterexamplePath, errorInstance, numShrinks, seed }: Failed): string => {
+  const why = errorInstance instanceof Error ? errorInstance.message : String(errorInstance)
+  return `${why}\n\nshrunk ${numShrinks} times; again: npm run fuzz -- --seed ${seed} --path ${counterexamplePath}`
 }
 
-/** Repeats the conversations. */
-export const replay = async (service: MeasuredService, conversations: ReadonlyArray<Conversation>): Promise<void> => {
+/** Repeats the conversations that a seed and a path describe. */
+export const replay = async (service: MeasuredService, seed: number, path: string): Promise<void> => {
   const world = await makeWorld(service)
   const bases = await findBases(service, world)
-  const values = world.values()
-  await Promise.all(conversations.map((one) => have(service.port, bases, values, one))).finally(world.close)
+  const property = propertyOf(service, bases, world.values())
+  const details = await FastCheck.check(property, { seed, path, endOnFailure: true }).finally(world.close)
+  if (details.failed) throw new Error(explain(details))
 }
 
 /** Fuzzes until the time is over. Rejects with the shrunk conversation that shows a fault, or if memory has grown. */
@@ -119,16 +133,13 @@ export const fuzz = async (
   const round = async (): Promise<void> => {
     await world.renew()
     const values = world.values()
-    const property = FastCheck.asyncProperty(batch, async (conversations) => {
-      const told = await Promise.all(conversations.map((one) => have(service.port, bases, values, one)))
-      told.flat().forEach(count)
-    })
+    const property = propertyOf(service, bases, values, count)
     const details = await FastCheck.check(property, {
       seed: seed + rounds,
       numRuns: batchesPerRound,
       interruptAfterTimeLimit: patience
     })
-    if (details.failed) throw new Error(`round with seed ${seed + rounds}: ${explain(details)}`)
+    if (details.failed) throw new Error(explain(details))
     await sendRuns(service, bases, values, rounds)
     measures.push({ ...await rest(service), requests })
     checkMemory()

@@ -1,34 +1,14 @@
-/** Changes of a request by hostile and broken clients. */
+/** Changes of a request by hostile and broken clients. Numbers choose among what is there, modulo their count. */
 import { FastCheck } from "effect"
 import { headerNames, headerValues, parameterNames, text } from "./Awkward.ts"
 import { bodies, jsonValues } from "./AwkwardBodies.ts"
 import type { Framing, Pairs, Sent } from "./Requests.ts"
 
-type Place = "query" | "form" | "header"
+export type Change = (request: Sent) => Sent
 
-/** One change. Numbers choose among what is there, modulo their count, so that every change fits every request. */
-export type Mutation =
-  | readonly ["method", string]
-  | readonly ["path", string]
-  | readonly ["drop", Place, number]
-  | readonly ["repeat", Place, number]
-  | readonly ["value", Place, number, string]
-  | readonly ["name", Place, number, string]
-  | readonly ["add", Place, string, string]
-  | readonly ["flood", number]
-  | readonly ["swap query and form"]
-  | readonly ["json", number, unknown]
-  | readonly ["body", string]
-  | readonly ["tail", string]
-  | readonly ["version", string]
-  | readonly ["framing", Framing]
+export type Place = "query" | "form" | "header"
 
-const changed = <A>(items: ReadonlyArray<A>, at: number, change: (item: A) => ReadonlyArray<A>): ReadonlyArray<A> => {
-  const index = items.length === 0 ? 0 : at % items.length
-  return items.flatMap((item, i) => i === index ? change(item) : [item])
-}
-
-const inPairs = (request: Sent, place: Place, change: (pairs: Pairs) => Pairs): Sent => {
+const inPairs = (place: Place, change: (pairs: Pairs) => Pairs): Change => (request) => {
   if (place === "query") return { ...request, query: change(request.query) }
   if (place === "header") return { ...request, headers: change(request.headers) }
   const fields = request.body._tag === "Form" ? request.body.fields : []
@@ -37,8 +17,18 @@ const inPairs = (request: Sent, place: Place, change: (pairs: Pairs) => Pairs): 
     : { ...request, body: { _tag: "Form", fields: change(fields) } }
 }
 
+/** Replaces the pair number `at`. */
+const replacePair = (place: Place, at: number, change: (pair: Pairs[number]) => Pairs): Change =>
+  inPairs(place, (pairs) => pairs.flatMap((pair, i) => i === at % pairs.length ? change(pair) : [pair]))
+
+export const replaceValue = (place: Place, at: number, value: string): Change =>
+  replacePair(place, at, ([name]) => [[name, value]])
+
+export const add = (place: Place, name: string, value: string): Change =>
+  inPairs(place, (pairs) => [...pairs, [name, value]])
+
 /** Replaces the value number `at` of a tree, counted from its leaves. */
-const inJson = (tree: unknown, at: number, value: unknown): unknown => {
+const inTree = (tree: unknown, at: number, value: unknown): unknown => {
   const paths: Array<ReadonlyArray<string>> = []
   const collect = (node: unknown, path: ReadonlyArray<string>): void => {
     if (typeof node === "object" && node !== null) {
@@ -56,157 +46,93 @@ const inJson = (tree: unknown, at: number, value: unknown): unknown => {
   return replaced(tree, paths[at % paths.length] ?? [])
 }
 
-const paths: Readonly<Record<string, (path: string) => string>> = {
-  slash: (path) => `${path}/`,
-  double: (path) => `/${path}`,
-  segment: (path) => `${path}/x`,
-  upper: (path) => path.toUpperCase(),
-  encoded: (path) => path.replace(/[a-z]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`),
-  broken: (path) => `${path}%zz%`,
-  nul: (path) => `${path}%00`,
-  dots: (path) => `/x/..${path}`,
-  climb: (path) => `${path}/%2e%2e/%2e%2e/etc/passwd`,
-  absolute: (path) => `http://elsewhere.test${path}`,
-  bare: () => "http://elsewhere.test",
-  star: () => "*",
-  empty: () => "",
-  fragment: (path) => `${path}#x`,
-  semicolon: (path) => `${path};v=1`,
-  long: (path) => `${path}/${"x".repeat(7000)}`,
-  huge: (path) => `${path}/${"x".repeat(20_000)}`,
-  identifier: (path) => path.replace(/\{\{\w+\}\}/, "9007199254740993"),
-  negative: (path) => path.replace(/\{\{\w+\}\}/, "-1"),
-  word: (path) => path.replace(/\{\{\w+\}\}/, "constructor"),
-  unicode: (path) => path.replace(/\{\{\w+\}\}/, "%F0%9F%98%80"),
-  bytes: (path) => `${path}/\u00ff\u0000`,
-  space: (path) => `${path} x`
-}
+export const replaceJson = (at: number, value: unknown): Change => (request) =>
+  request.body._tag === "Json"
+    ? { ...request, body: { _tag: "Json", value: inTree(request.body.value, at, value) } }
+    : request
 
-/** Makes one change. */
-export const mutate = (request: Sent, mutation: Mutation): Sent => {
-  switch (mutation[0]) {
-    case "method":
-      return { ...request, method: mutation[1] }
-    case "path":
-      return { ...request, path: (paths[mutation[1]] ?? String)(request.path) }
-    case "drop":
-      return inPairs(request, mutation[1], (pairs) => changed(pairs, mutation[2], () => []))
-    case "repeat":
-      return inPairs(request, mutation[1], (pairs) => changed(pairs, mutation[2], (pair) => [pair, pair]))
-    case "value":
-      return inPairs(request, mutation[1], (pairs) => changed(pairs, mutation[2], ([name]) => [[name, mutation[3]]]))
-    case "name":
-      return inPairs(
-        request,
-        mutation[1],
-        (pairs) => changed(pairs, mutation[2], ([, value]) => [[mutation[3], value]])
-      )
-    case "add":
-      return inPairs(request, mutation[1], (pairs) => [...pairs, [mutation[2], mutation[3]]])
-    case "flood":
-      return {
-        ...request,
-        headers: [
-          ...Array.from({ length: mutation[1] }, (_, i) => [`x-${i.toString(36)}`, ""] as const),
-          ...request.headers
-        ]
-      }
-    case "swap query and form":
-      return request.body._tag === "Form" || request.body._tag === "None"
-        ? {
-          ...request,
-          query: request.body._tag === "Form" ? request.body.fields : [],
-          body: request.query.length === 0 ? { _tag: "None" } : { _tag: "Form", fields: request.query }
-        }
-        : request
-    case "json":
-      return request.body._tag === "Json"
-        ? { ...request, body: { _tag: "Json", value: inJson(request.body.value, mutation[1], mutation[2]) } }
-        : request
-    case "body":
-      return { ...request, body: { _tag: "Raw", text: mutation[1] } }
-    case "tail":
-      return { ...request, tail: mutation[1] }
-    case "version":
-      return { ...request, version: mutation[1] }
-    case "framing":
-      return { ...request, framing: mutation[1] }
-  }
-}
+/** Swaps the query and the form. */
+const swapped: Change = ({ body, query, ...request }) =>
+  body._tag === "Form" || body._tag === "None"
+    ? {
+      ...request,
+      query: body._tag === "Form" ? body.fields : [],
+      body: query.length === 0 ? { _tag: "None" } : { _tag: "Form", fields: query }
+    }
+    : { ...request, body, query }
 
-const { constant, constantFrom, nat, oneof, tuple } = FastCheck
+const identifier = /\{\{\w+\}\}/
+
+const paths: ReadonlyArray<(path: string) => string> = [
+  (path) => `${path}/`,
+  (path) => `/${path}`,
+  (path) => `${path}/x`,
+  (path) => path.toUpperCase(),
+  (path) => path.replace(/[a-z]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`),
+  (path) => `${path}%zz%`,
+  (path) => `${path}%00`,
+  (path) => `/x/..${path}`,
+  (path) => `${path}/%2e%2e/%2e%2e/etc/passwd`,
+  (path) => `http://elsewhere.test${path}`,
+  () => "http://elsewhere.test",
+  () => "*",
+  () => "",
+  (path) => `${path}#x`,
+  (path) => `${path};v=1`,
+  (path) => `${path}/${"x".repeat(7000)}`,
+  (path) => `${path}/${"x".repeat(20_000)}`,
+  (path) => path.replace(identifier, "9007199254740993"),
+  (path) => path.replace(identifier, "-1"),
+  (path) => path.replace(identifier, "constructor"),
+  (path) => path.replace(identifier, "%F0%9F%98%80"),
+  (path) => `${path}/\u00ff\u0000`,
+  (path) => `${path} x`
+]
+
+const { constantFrom, nat, oneof, tuple } = FastCheck
+
+const methods = "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE PROPFIND CONNECT get QUERY".split(" ")
+const versions = ["HTTP/1.0", "HTTP/2.0", "HTTP/0.9", "HTTP/1.1 ", "http/1.1", ""]
+const tails = ["&a", "&a=%zz", "&a=%ff", "&a=b=c", "&&&", "&a=\u00e9", "&a=b c", "#x", "?", `&x=${"y".repeat(9000)}`]
+const framings: ReadonlyArray<Framing> = ["storm", "none", "short", "long", "both", "bad chunk", "odd coding"]
 
 const place = constantFrom<Place>("query", "form", "header")
+const parameter = constantFrom<Place>("query", "form")
+const at = nat(40)
 
-const mutationOf = oneof(
-  {
-    weight: 2,
-    arbitrary: tuple(
-      constant("method" as const),
-      constantFrom(
-        "GET",
-        "HEAD",
-        "POST",
-        "PUT",
-        "PATCH",
-        "DELETE",
-        "OPTIONS",
-        "TRACE",
-        "PROPFIND",
-        "CONNECT",
-        "get",
-        "QUERY",
-        "",
-        "G\0T"
-      )
-    )
-  },
-  { weight: 3, arbitrary: tuple(constant("path" as const), constantFrom(...Object.keys(paths))) },
-  { weight: 3, arbitrary: tuple(constant("drop" as const), place, nat(40)) },
-  { weight: 2, arbitrary: tuple(constant("repeat" as const), place, nat(40)) },
-  { weight: 5, arbitrary: tuple(constant("value" as const), constantFrom<Place>("query", "form"), nat(40), text) },
-  { weight: 3, arbitrary: tuple(constant("value" as const), constant<Place>("header"), nat(40), headerValues) },
-  { weight: 1, arbitrary: tuple(constant("name" as const), place, nat(40), parameterNames) },
-  { weight: 3, arbitrary: tuple(constant("add" as const), constantFrom<Place>("query", "form"), parameterNames, text) },
-  { weight: 3, arbitrary: tuple(constant("add" as const), constant<Place>("header"), headerNames, headerValues) },
-  { weight: 1, arbitrary: tuple(constant("flood" as const), constantFrom(20, 80, 120, 1000, 3000)) },
-  { weight: 1, arbitrary: tuple(constant("swap query and form" as const)) },
-  { weight: 5, arbitrary: tuple(constant("json" as const), nat(40), jsonValues) },
-  { weight: 2, arbitrary: tuple(constant("body" as const), bodies) },
-  {
-    weight: 1,
-    arbitrary: tuple(
-      constant("tail" as const),
-      constantFrom(
-        "&a",
-        "&a=%zz",
-        "&a=%ff",
-        "&a=b=c",
-        "&&&",
-        "&a=\u00e9",
-        "&a=b c",
-        "#x",
-        "?",
-        "&x=" + "y".repeat(9000)
-      )
-    )
-  },
-  {
-    weight: 1,
-    arbitrary: tuple(
-      constant("version" as const),
-      constantFrom("HTTP/1.0", "HTTP/2.0", "HTTP/0.9", "HTTP/1.1 ", "http/1.1", "")
-    )
-  },
-  {
-    weight: 1,
-    arbitrary: tuple(
-      constant("framing" as const),
-      constantFrom<Framing>("chunked", "storm", "none", "short", "long", "both", "bad chunk", "odd coding")
-    )
-  },
-  { weight: 1, arbitrary: tuple(constant("framing" as const), constant<Framing>("chunked")) }
-)
+const flood = (count: number): Pairs => Array.from({ length: count }, (_, i) => [`x-${i.toString(36)}`, ""])
 
 /** Any change. */
-export const mutation: FastCheck.Arbitrary<Mutation> = mutationOf
+export const mutation: FastCheck.Arbitrary<Change> = oneof<Array<FastCheck.WeightedArbitrary<Change>>>(
+  { weight: 2, arbitrary: constantFrom(...methods, "", "G\0T").map((method) => (request) => ({ ...request, method })) },
+  {
+    weight: 3,
+    arbitrary: constantFrom(...paths).map((change) => (request) => ({ ...request, path: change(request.path) }))
+  },
+  { weight: 3, arbitrary: tuple(place, at).map(([place, at]) => replacePair(place, at, () => [])) },
+  { weight: 2, arbitrary: tuple(place, at).map(([place, at]) => replacePair(place, at, (pair) => [pair, pair])) },
+  { weight: 5, arbitrary: tuple(parameter, at, text).map((fields) => replaceValue(...fields)) },
+  { weight: 3, arbitrary: tuple(at, headerValues).map(([at, value]) => replaceValue("header", at, value)) },
+  {
+    weight: 1,
+    arbitrary: tuple(place, at, parameterNames)
+      .map(([place, at, name]) => replacePair(place, at, ([, value]) => [[name, value]]))
+  },
+  { weight: 3, arbitrary: tuple(parameter, parameterNames, text).map((fields) => add(...fields)) },
+  { weight: 3, arbitrary: tuple(headerNames, headerValues).map((fields) => add("header", ...fields)) },
+  {
+    weight: 1,
+    arbitrary: constantFrom(20, 80, 120, 1000, 3000)
+      .map((count) => inPairs("header", (pairs) => [...flood(count), ...pairs]))
+  },
+  { weight: 1, arbitrary: FastCheck.constant(swapped) },
+  { weight: 5, arbitrary: tuple(at, jsonValues).map((fields) => replaceJson(...fields)) },
+  { weight: 2, arbitrary: bodies.map((text) => (request) => ({ ...request, body: { _tag: "Raw", text } })) },
+  { weight: 1, arbitrary: constantFrom(...tails).map((tail) => (request) => ({ ...request, tail })) },
+  { weight: 1, arbitrary: constantFrom(...versions).map((version) => (request) => ({ ...request, version })) },
+  {
+    weight: 2,
+    arbitrary: oneof(FastCheck.constant<Framing>("chunked"), constantFrom(...framings))
+      .map((framing) => (request) => ({ ...request, framing }))
+  }
+)

@@ -1,6 +1,6 @@
 /**
  * Requests as data, with placeholders for live values (`{{access}}` for a valid access token). A counterexample is
- * short, contains no secret, and can be sent again to another service.
+ * short, contains no secret, and can be sent again to another service: the seed and the path of fast-check repeat it.
  */
 
 export type Pairs = ReadonlyArray<readonly [name: string, value: string]>

@@ -2,7 +2,7 @@
 import type { Base } from "./Bases.ts"
 import { type Conversation, have } from "./Conversations.ts"
 import type { MeasuredService } from "./MeasuredService.ts"
-import type { Mutation } from "./Mutations.ts"
+import { add, type Change, replaceJson, replaceValue } from "./Mutations.ts"
 import type { Sent, Values } from "./Requests.ts"
 
 const characters = [" ", "\t", "a", "0", "/", ".", "=", ",", ";", ":", "-", "\"", "%", "["]
@@ -31,38 +31,36 @@ const ending = "! \""
 const run = (character: string, length: number, encoded = false): string =>
   character.repeat(length / (encoded ? encodeURIComponent(character).length : 1)) + ending
 
-type Place = (character: string, length?: number) => Mutation
+/** A header or parameter, and how a run of a character gets there. */
+interface Place {
+  readonly name: string
+  readonly change: (character: string, length?: number) => Change
+}
 
 /** The beginning of a value that decides how the rest is read: a scheme, a type, the name of a cookie. */
 const beginning = (value: string): string => /^[^ =/]{1,40}[ =/]/.exec(value)?.[0] ?? ""
 
-const placesOf = (
-  { body, headers, query }: Sent,
-  index: number
-): ReadonlyArray<Place> => [
-  ...headers.map(([, value], i): Place => (character, length = longest) => [
-    "value",
-    "header",
-    i,
-    beginning(value) + run(character, length)
-  ]),
-  ...readHeaders.filter((_, i) => i % 5 === index % 5).map(
-    (name): Place => (character, length = longest) => ["add", "header", name, `x=${run(character, length)}`]
-  ),
-  ...query.map((_, i): Place => (character, length = longest) => ["value", "query", i, run(character, length, true)]),
-  ...(body._tag === "Form" ? body.fields : []).map((_, i): Place => (character, length = longest) => [
-    "value",
-    "form",
-    i,
-    run(character, length)
-  ]),
-  ...(body._tag === "Json" ? Array.from({ length: 8 }, (_, i) => i) : []).map(
-    (i): Place => (character, length = longest) => [
-      "json",
-      i,
-      run(character, length)
-    ]
-  )
+const placesOf = ({ body, headers, query }: Sent, index: number): ReadonlyArray<Place> => [
+  ...headers.map(([name, value], i): Place => ({
+    name,
+    change: (character, length = longest) => replaceValue("header", i, beginning(value) + run(character, length))
+  })),
+  ...readHeaders.filter((_, i) => i % 5 === index % 5).map((name): Place => ({
+    name,
+    change: (character, length = longest) => add("header", name, `x=${run(character, length)}`)
+  })),
+  ...query.map(([name], i): Place => ({
+    name,
+    change: (character, length = longest) => replaceValue("query", i, run(character, length, true))
+  })),
+  ...(body._tag === "Form" ? body.fields : []).map(([name], i): Place => ({
+    name,
+    change: (character, length = longest) => replaceValue("form", i, run(character, length))
+  })),
+  ...(body._tag === "Json" ? Array.from({ length: 8 }, (_, i) => i) : []).map((i): Place => ({
+    name: `JSON value ${i}`,
+    change: (character, length = longest) => replaceJson(i, run(character, length))
+  }))
 ]
 
 /** Number of rounds in which every header and parameter is sent once. */
@@ -84,27 +82,23 @@ export const sendRuns = async (
   values: Values,
   part?: number
 ): Promise<void> => {
-  const workOf = async (base: number, mutations: ReadonlyArray<Mutation>): Promise<number> => {
-    const requests = mutations.map((mutation) => ({ base, mutations: [mutation] }))
+  const workOf = async (base: number, changes: ReadonlyArray<Change>): Promise<number> => {
+    const requests = changes.map((change) => ({ base, mutations: [change] }))
     const one: Conversation = { requests, damage: [], cuts: [], times: 1, until: null }
     const before = await service.sample()
     await have(service.port, bases, values, one)
     return (await service.sample()).worked - before.worked
   }
-  const leastWork = async (base: number, mutation: Mutation): Promise<number> => {
-    const works = [await workOf(base, [mutation]), await workOf(base, [mutation]), await workOf(base, [mutation])]
-    return Math.min(...works)
-  }
+  const leastWork = async (base: number, change: Change): Promise<number> =>
+    Math.min(await workOf(base, [change]), await workOf(base, [change]), await workOf(base, [change]))
   let place = 0
   for (const [base, { name, request }] of bases.entries()) {
-    for (const mutationOf of placesOf(request, base)) {
+    for (const { change, name: where } of placesOf(request, base)) {
       if (part !== undefined && place++ % parts !== part % parts) continue
-      if (await workOf(base, characters.map((character) => mutationOf(character))) < most) continue
+      if (await workOf(base, characters.map((character) => change(character))) < most) continue
       for (const character of characters) {
-        const mutation = mutationOf(character)
-        const least = await leastWork(base, mutation)
-        if (least < most || least < steepest * await leastWork(base, mutationOf(character, longest / 3))) continue
-        const where = mutation.slice(0, 3).join(" ").slice(0, 60)
+        const least = await leastWork(base, change(character))
+        if (least < most || least < steepest * await leastWork(base, change(character, longest / 3))) continue
         throw new Error(`${name}: ${where} with a run of ${JSON.stringify(character)} takes ${Math.round(least)} ms`)
       }
     }

@@ -15,7 +15,6 @@ import { atomicityLaws } from "./internal/atomicityLaws.ts"
 import { handleLaws, reopeningLaws } from "./internal/handleLaws.ts"
 import { keyLaws } from "./internal/keyLaws.ts"
 import { parallelLaws } from "./internal/parallelLaws.ts"
-import { parallelSaveLaws } from "./internal/parallelSaveLaws.ts"
 import { queueLaws } from "./internal/queueLaws.ts"
 import { racesOf } from "./internal/raceLaws.ts"
 import { recordLaws } from "./internal/recordLaws.ts"
@@ -26,7 +25,6 @@ import * as Suite from "./Suite.ts"
 
 const others: ReadonlyArray<LawGroup<Stores>> = [
   recordLaws,
-  parallelSaveLaws,
   parallelLaws,
   queueLaws,
   atomicityLaws

@@ -3,6 +3,8 @@ import type { Stores } from "@startlist/core/Stores"
 import * as Arr from "effect/Array"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { law, type LawGroup } from "../Law.ts"
 import { operations } from "./atomicityLaws.ts"
@@ -92,6 +94,34 @@ const visibility = <R>(open: Open<R>): LawGroup<R> => ({
               same(new Set(made.map((one) => one[kind])).size, made.length, `different identifiers (${kind})`)
             }
             for (const { cleanUp } of handles) yield* cleanUp
+          })
+        )
+    ),
+    law(
+      "a claim by one handle shows the signing secrets and the subscription that the other has saved",
+      () =>
+        withTwo(open)(([f, g]) =>
+          Effect.gen(function*() {
+            for (const [one, other] of [[f, g], [g, f]] as const) {
+              const { app, subscription } = yield* one.subscribed
+              const claimed = Effect.gen(function*() {
+                yield* one.enqueue(app, [one.event(1, early)])
+                const mine = (yield* other.claimAt(-1000)).filter((one) => one.delivery.applicationId === app.id)
+                yield* other.settle(mine)
+                return mine.map(({ signingSecrets, subscription }) => [subscription, signingSecrets])
+              })
+              const { secrets } = yield* one.signingSecrets(app)
+              same(yield* claimed, [[subscription, secrets]], "what a claim shows at first")
+              const rotated = [{ value: Redacted.make(one.name("whsec")), expiresAt: Option.none() }, ...secrets]
+              yield* one.applications.saveSigningSecrets({ applicationId: app.id, version: 2, secrets: rotated })
+              same(yield* claimed, [[subscription, rotated]], "what a claim shows after new signing secrets")
+              const moved = { ...subscription, callbackUrl: "https://app.example.test/moved", version: 2 }
+              yield* one.subscriptions.save(moved)
+              same(yield* claimed, [[moved, rotated]], "what a claim shows after a new callback URL")
+              yield* one.subscriptions.save({ ...moved, paused: true, version: 3 })
+              same(yield* claimed, [], "what is claimed after a pause")
+              yield* one.cleanUp
+            }
           })
         )
     ),

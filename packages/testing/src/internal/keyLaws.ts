@@ -1,4 +1,5 @@
 /** Laws of keys that a store may confuse. They work best on new stores, which give small identifiers. */
+import type { Application } from "@startlist/core/Application"
 import { Audience } from "@startlist/core/Event"
 import { maxId } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
@@ -8,8 +9,9 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type LawGroup } from "../Law.ts"
 import { storeLaw } from "./storeLaw.ts"
-import { same } from "./expecting.ts"
-import { early, following, only } from "./fixture.ts"
+import { same, sorted } from "./expecting.ts"
+import { at, early, type Fixture, following, only } from "./fixture.ts"
+import { together } from "./rounds.ts"
 
 interface Numbered {
   readonly id: number
@@ -29,20 +31,6 @@ const isInFront = (a: string, b: string): boolean => b.startsWith(a) && b[a.leng
 
 const isAtTheEnd = (a: string, b: string): boolean => b.endsWith(a)
 
-/** Maximum number of records until the number of one begins with that of another. */
-const most = 120
-
-/** Makes records until the numbers of some have the same digits. */
-const madeUntilRelated = <A extends Numbered>(make: Effect.Effect<A, unknown>) =>
-  Effect.gen(function*() {
-    const all: Array<A> = []
-    while (all.length < most) {
-      all.push(...yield* Effect.all(Array.from({ length: 10 }, () => make), { concurrency: 10 }))
-      if (related(all, isInFront) && related(all, isAtTheEnd)) break
-    }
-    return all
-  })
-
 /** Pairs of keys with the same digits, in either order of their parts: 1/11 and 11/1; 1/12 and 11/2. */
 const confusable = <A extends Numbered>(all: ReadonlyArray<A>) => {
   const pairs: Array<readonly [A, number, A, number]> = []
@@ -55,52 +43,114 @@ const confusable = <A extends Numbered>(all: ReadonlyArray<A>) => {
   return pairs
 }
 
+/** Grants whose keys have the same digits are different grants. */
+const confusableGrants = (f: Fixture, apps: ReadonlyArray<Application>) =>
+  Effect.forEach(confusable(apps), ([a, ofA, b, ofB]) =>
+    Effect.gen(function*() {
+      const [userA, userB] = [UserId.make(ofA), UserId.make(ofB)]
+      const user = yield* f.user()
+      const grant = f.newGrant(a, { ...user, id: userA })
+      if (Option.isSome(yield* f.findGrant(a.id, userA)) || Option.isSome(yield* f.findGrant(b.id, userB))) return
+      yield* f.grants.save(only(grant))
+      same(yield* f.findGrant(b.id, userB), Option.none(), `application ${b.id}, user ${userB}`)
+      const other = f.newGrant(b, { ...user, id: userB }, { scope: ["other"] })
+      yield* f.grants.save(only(other))
+      const next = following(grant, { scope: ["next"] })
+      yield* f.grants.save(only(next))
+      const both = [other, next, other, next]
+      const asked = both.map(({ applicationId, userId }) => f.findGrant(applicationId, userId))
+      same(yield* Effect.all(asked, together), both, "found together")
+      for (const found of [other, next]) yield* f.grants.save(only(following(found, { status: "revoked" })))
+    }))
+
+/** Deliveries of objects and subscriptions whose numbers have the same digits do not wait for each other. */
+const confusableObjects = (f: Fixture, subscribed: ReadonlyArray<Numbered & { readonly app: Application }>) =>
+  Effect.forEach(confusable(subscribed), ([a, ofA, b, ofB]) =>
+    Effect.gen(function*() {
+      const users = (["athlete", "organizer"] as const).map((objectType) =>
+        f.event(ofA, early, { aspectType: "deleted", objectType, updates: {} })
+      )
+      yield* f.enqueue(a.app, [f.event(ofA, early), ...users])
+      yield* f.enqueue(b.app, [f.event(ofB, early)])
+      const claimed = yield* f.claimAt(-1000)
+      const mine = claimed.filter(({ subscription: { id } }) => id === a.id || id === b.id)
+      const found = mine.map(({ delivery }) => [delivery.subscriptionId, delivery.event.objectId])
+      same(found, [[a.id, ofA], [a.id, ofA], [a.id, ofA], [b.id, ofB]], "what is claimed")
+      yield* f.settle(mine)
+    }))
+
 export const keyLaws: LawGroup<Stores> = {
   about: "keys",
   laws: [
-    storeLaw("grants whose keys have the same digits are different grants", function*(f) {
-      for (const [a, ofA, b, ofB] of confusable(yield* madeUntilRelated(f.application()))) {
-        const [userA, userB] = [UserId.make(ofA), UserId.make(ofB)]
-        const user = yield* f.user()
-        const grant = f.newGrant(a, { ...user, id: userA })
-        if (
-          Option.isSome(yield* f.findGrant(a.id, userA)) || Option.isSome(yield* f.findGrant(b.id, userB))
-        ) continue
-        yield* f.grants.save(only(grant))
-        same(yield* f.findGrant(b.id, userB), Option.none(), `application ${b.id}, user ${userB}`)
-        const other = f.newGrant(b, { ...user, id: userB }, { scope: ["other"] })
-        yield* f.grants.save(only(other))
-        yield* f.grants.save(only(following(grant, { scope: ["next"] })))
-        const both = [other, following(grant, { scope: ["next"] })]
-        const asked = [...both, ...both].map(({ applicationId, userId }) => f.findGrant(applicationId, userId))
-        same(yield* Effect.all(asked, { concurrency: "unbounded" }), [...both, ...both], "found together")
-        for (
-          const [found, status] of [[following(grant, { scope: ["next"] }), "revoked"], [other, "revoked"]] as const
-        ) {
-          yield* f.grants.save(only(following(found, { status })))
-        }
+    storeLaw("120 deliveries of one object are claimed, listed and logged in their order", function*(f) {
+      const { app } = yield* f.subscribed
+      const ids = yield* f.enqueue(app, Array.from({ length: 120 }, () => f.event(1, early)))
+      const claimed: typeof ids[number][] = []
+      while (claimed.length < ids.length) {
+        const mine = (yield* f.claimAt(-1000)).filter(({ delivery }) => delivery.applicationId === app.id)
+        same(mine.length, 1, "number of deliveries of the object that are claimed together")
+        claimed.push(...yield* f.settle(mine))
       }
+      same(claimed, ids, "in the order of claims")
+      same((yield* f.listed(app)).map(({ id }) => id), ids, "in the order of the list")
+      const log = yield* f.deliveries.log({ applicationId: app.id, after: 0, limit: 1000 })
+      same(log.map(({ delivery }) => delivery.id), ids, "in the order of the log")
+      yield* f.cleanUp
     }),
     storeLaw(
-      "deliveries of objects and subscriptions whose numbers have the same digits do not wait for each other",
+      "130 applications of a user are on each list and all notified, whatever digits numbers share",
       function*(f) {
-        const numbered = Effect.map(f.subscribed, ({ app, subscription: { id } }) => ({ app, id }))
-        for (const [a, ofA, b, ofB] of confusable(yield* madeUntilRelated(numbered))) {
-          const users = (["athlete", "organizer"] as const).map((objectType) =>
-            f.event(ofA, early, { aspectType: "deleted", objectType, updates: {} })
-          )
-          yield* f.enqueue(a.app, [f.event(ofA, early), ...users])
-          yield* f.enqueue(b.app, [f.event(ofB, early)])
-          const claimed = yield* f.claimAt(-1000)
-          const mine = claimed.filter(({ subscription: { id } }) => id === a.id || id === b.id)
-          same(mine.map(({ delivery }) => [delivery.subscriptionId, delivery.event.objectId]), [
-            [a.id, ofA],
-            [a.id, ofA],
-            [a.id, ofA],
-            [b.id, ofB]
-          ], "what is claimed")
-          yield* f.settle(mine)
+        const owner = yield* f.user()
+        // The number of one begins with that of the other, like 1 and 11.
+        const similar = { ...owner, id: UserId.make(Number(`${owner.id}1`)) }
+        const subscribed = Effect.flatMap(
+          f.application(owner),
+          (app) => Effect.map(f.subscription(app), ({ id }) => ({ app, id }))
+        )
+        const made = yield* Effect.all(
+          Array.from({ length: 130 }, () => subscribed),
+          { concurrency: 10 }
+        )
+        const all = made.sort((a, b) => a.app.id - b.app.id)
+        const some = all.filter((_, place) => place % 10 === 0)
+        yield* Effect.forEach(
+          all.entries(),
+          ([place, { app }]) => f.grant(app, owner, { grantedAt: at(place) }),
+          together
+        )
+        yield* Effect.forEach(some, ({ app }) => f.grant(app, similar), together)
+        const idOf = ({ app }: typeof all[number]) => app.id
+        same((yield* f.grants.listByUser(owner.id)).map((one) => one.applicationId), all.map(idOf), "grants of a user")
+        const others = (yield* f.grants.listByUser(similar.id)).map(({ applicationId }) => applicationId)
+        same(sorted(others), some.map(idOf), "grants of a user whose number has one digit more")
+        const byApplication = yield* Effect.forEach(
+          all,
+          ({ app }) => f.grants.listByApplication(app.id, 1000),
+          together
+        )
+        for (const [place, grants] of byApplication.entries()) {
+          const users = place % 10 === 0 ? [owner.id, similar.id] : [owner.id]
+          same(sorted(grants.map(({ userId }) => userId)), users, `grants of application ${all[place]?.app.id}`)
         }
+        const listed: Array<number> = []
+        for (let page = 50, after = Option.none<typeof all[number]["app"]["id"]>(); page === 50;) {
+          const found = yield* f.applications.list({ owner: Option.some(owner.id), after, limit: 50 })
+          page = found.length
+          after = Option.fromNullable(found.at(-1)?.id)
+          listed.push(...found.map(({ id }) => id))
+        }
+        same(listed, all.map(idOf).reverse(), "applications of a user")
+        const subscriptions = yield* f.subscriptions.list({ after: Option.none(), limit: 130 })
+        same(subscriptions.map(({ id }) => id), sorted(all.map(({ id }) => id)).toReversed(), "subscriptions")
+        const notified = yield* f.deliveryQueue.enqueue([owner, similar].map(({ id }) => ({
+          event: f.event(id),
+          audience: Audience.GrantedBy({ userIds: [id] })
+        })))
+        same(notified.length, all.length + some.length, "number of deliveries")
+        const objects = yield* Effect.forEach(all, ({ app }) => f.listedObjects(app), together)
+        same(objects.map(({ length }) => length), all.map((_, place) => place % 10 === 0 ? 2 : 1), "deliveries of each")
+        yield* confusableGrants(f, all.map(({ app }) => app))
+        yield* confusableObjects(f, all)
         yield* f.cleanUp
       }
     ),

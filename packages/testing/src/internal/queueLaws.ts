@@ -13,8 +13,8 @@ import * as Stream from "effect/Stream"
 import * as Arbitraries from "../Arbitraries.ts"
 import type { LawGroup } from "../Law.ts"
 import { holds, same, sorted, tagOf } from "./expecting.ts"
-import { at, long, objectsOf, start } from "./fixture.ts"
-import { reader } from "./parallelLaws.ts"
+import { at, long, objectsOf } from "./fixture.ts"
+import { reader } from "./parallelQueueLaws.ts"
 import { inTheMiddle, stepsOf, sweep } from "./rounds.ts"
 import { interruptAt } from "./stepping.ts"
 import { forEach, queueLaw } from "./storeLaw.ts"
@@ -31,7 +31,7 @@ export const queueLaws: LawGroup<Stores> = {
         state: FastCheck.constantFrom(...State.literals.filter((state) => state !== "pending")),
         endedAt: Arbitraries.instant.map(Option.some)
       })
-      yield* forEach(outcome, 30, function*(fields) {
+      yield* forEach(outcome, 12, function*(fields) {
         yield* f.queue(app, [f.event(1)])
         const retried = { attempts: fields.attempts, dueAt: at(1) }
         for (const claimed of yield* f.claim()) {
@@ -196,16 +196,6 @@ export const queueLaws: LawGroup<Stores> = {
       same(yield* f.deliveryQueue.cancel(app.id, at(1), 1), 1)
       same((yield* f.listed(app)).map(({ state }) => state), ["pending", "cancelled", "delivered", "delivered"])
     }),
-    queueLaw(
-      "a purge with a limit removes what ended before a time, also behind a delivery that ended later",
-      function*(f) {
-        const { claimed } = yield* f.claimedDeliveries(3)
-        yield* f.settle(claimed.slice(0, 1), { state: "delivered", endedAt: Option.some(at(1)) })
-        yield* f.settle(claimed.slice(1), { state: "delivered", endedAt: Option.some(long) })
-        const purge = f.deliveries.purge(long, 1)
-        same([yield* purge, yield* purge, yield* purge], [1, 1, 0])
-      }
-    ),
     queueLaw("with a limit of 0, nothing is returned, cancelled or purged", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(2)
       yield* f.settle(claimed.slice(0, 1), { state: "delivered", endedAt: Option.some(long) })
@@ -261,37 +251,33 @@ export const queueLaws: LawGroup<Stores> = {
       const page = yield* f.deliveries.list({ applicationId, state: Option.none(), after, limit: 9 })
       same(page.map(({ event }) => event.objectId), [1])
     }),
-    queueLaw("a long waiting queue delays no other subscription, and takes no share", function*(f) {
-      const [paused, other] = [yield* f.subscribed, yield* f.subscribed]
-      const objects = Arr.range(1, 120)
-      yield* f.enqueue(paused.app, f.events(objects))
-      // The earliest one of these waits for an earlier event of its object.
-      const later = f.events([201, 201, 202, 203, 204], at(5))
-      yield* f.enqueue(other.app, later)
-      yield* f.subscriptions.save({ ...paused.subscription, paused: true, version: 2 })
-      same(sorted(objectsOf(yield* f.claimAt(10, { limit: 4 }))), [201, 202, 203, 204])
-      same(yield* f.claimAt(10, { limit: 4 }), [], "what is claimed while the rest waits")
-      yield* f.subscriptions.remove(paused.subscription.id, start)
-    }),
-    queueLaw("a subscription with more due than the limit does not keep others from being claimed", function*(f) {
-      const [busy, quiet] = [yield* f.subscribed, yield* f.subscribed]
-      yield* f.queue(busy.app, f.events(Arr.range(1, 30)))
-      yield* f.queue(quiet.app, [f.event(100, at(5))])
-      const allowances = new Map([[busy.subscription.id, 0]])
-      same(objectsOf(yield* f.claimAt(10, { limit: 5, allowances })), [100])
-      const claimed = yield* f.claimAt(10, { limit: 5, perSubscription: 3 })
-      same(objectsOf(claimed), [1, 2, 3])
-    }),
-    queueLaw("shares and allowances hold in front of a long queue, too", function*(f) {
+    queueLaw("of 1,500 pending deliveries, of which the first 1,000 cannot be claimed, the others are", function*(f) {
+      const [leased, paused, waiting] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
       const [busy, quiet, third] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
-      yield* f.enqueue(busy.app, f.events(Arr.range(1, 120)))
-      yield* f.queue(quiet.app, f.events(Arr.range(201, 204), at(5)))
-      const request = { now: at(10), leaseEnds: at(25), limit: 4 }
-      const allowances = new Map([[busy.subscription.id, 1]])
-      same(objectsOf(yield* f.claim({ ...request, perSubscription: 2, allowances })), [1, 201, 202])
-      same(objectsOf(yield* f.claim({ ...request, perSubscription: 3 })), [2, 3, 4, 203])
-      yield* f.queue(third.app, [f.event(301, at(6))])
-      same(objectsOf(yield* f.claim({ ...request, limit: 2, perSubscription: 1 })), [5, 204])
+      yield* f.enqueue(leased.app, f.events(Arr.range(1, 300)))
+      yield* f.enqueue(waiting.app, f.events(Arr.makeBy(301, () => 1)))
+      same((yield* f.claim({ leaseEnds: at(1000) })).length, 301)
+      yield* f.enqueue(paused.app, f.events(Arr.range(1, 400)))
+      yield* f.subscriptions.save({ ...paused.subscription, paused: true, version: 2 })
+      yield* f.enqueue(busy.app, f.events(Arr.range(1, 480), at(1)))
+      yield* f.enqueue(quiet.app, f.events(Arr.range(1001, 1020), at(5)))
+      const claim = (limit: number, perSubscription: number, allowance = perSubscription) => {
+        const allowances = new Map([[busy.subscription.id, allowance]])
+        const claimed = f.claim({ now: at(10), leaseEnds: at(1000), limit, perSubscription, allowances })
+        return Effect.map(claimed, objectsOf)
+      }
+      same(yield* claim(4, 2, 0), [1001, 1002], "without an allowance of the busy subscription")
+      same(yield* claim(4, 2, 1), [1, 1003, 1004], "with an allowance of the busy subscription")
+      same(yield* claim(4, 3), [2, 3, 4, 1005], "with shares")
+      yield* f.enqueue(third.app, [f.event(2000, at(6))])
+      same(yield* claim(2, 1), [5, 1006], "with a share of one")
+      same(yield* claim(1000, 1000), [...Arr.range(6, 480), ...Arr.range(1007, 1020), 2000], "all others")
+      same(yield* f.subscriptions.remove(paused.subscription.id, at(11)), true)
+      same(yield* f.deliveryQueue.cancel(busy.app.id, at(11), 1000), 480)
+      for (const { app } of [paused, busy]) {
+        same((yield* f.listed(app)).filter(({ state }) => state !== "cancelled"), [], "what is not cancelled")
+      }
+      yield* f.cleanUp
     }),
     queueLaw("a claim during which a change ends treats what is queued after it by that change", function*(f) {
       // An event that is not due: a store may not look further if it has none.
@@ -355,11 +341,6 @@ export const queueLaws: LawGroup<Stores> = {
         yield* Fiber.interruptAll([busy, ...listeners])
         holds(byAll > 0 || heard.every((count) => count === 0), "all listeners hear of an event")
       }
-    ),
-    queueLaw("listeners of wake-ups can start and stop", function*(f) {
-      const listening = yield* Effect.fork(Stream.runDrain(f.deliveryQueue.wakeUps))
-      yield* f.queue((yield* f.subscribed).app, [f.event(1)])
-      yield* Fiber.interrupt(listening)
-    })
+    )
   ]
 }

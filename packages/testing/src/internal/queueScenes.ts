@@ -66,6 +66,7 @@ export const queue = (f: Fixture) =>
       operations: {
         ...operations,
         "a settlement": (by: Fixture, n: number) => sizeOf(by.settle([one], outcome(n))),
+        "a settlement that is tried again": (by: Fixture) => sizeOf(by.settle([one], outcome(3))),
         "a settlement of a later delivery": (by: Fixture, n: number) => sizeOf(by.settle([two], outcome(n))),
         "settling several deliveries": (by: Fixture, n: number) =>
           sizeOf(by.deliveryQueue.settle([...settled([one, four], outcome(n)), ...settled([two], outcome(4 - n))])),

@@ -33,6 +33,7 @@ const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<stri
     ["a save of a grant", "a save of a grant"],
     ["a first save of a grant", "a first save of a grant"],
     ["a save of a grant", "a revocation"],
+    ["a save of a registration", "a revocation"],
     ["a save of a registration", "a save of a registration"],
     ["a save of a registration without events", "a save of a registration without events"],
     ["a save of a grant to another application", "a save of a grant to another application"],
@@ -48,6 +49,7 @@ const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<stri
     ["a settlement", "a settlement"],
     ["a settlement", "a removal of a subscription"],
     ["a settlement", "a claim after the leases"],
+    ["a settlement that is tried again", "a claim after the leases"],
     ["a settlement", "a release"],
     ["a release", "a claim after the leases"],
     ["a settlement", "a cancellation"],
@@ -116,12 +118,13 @@ const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles
         )
         const orderly = Object.fromEntries([...expected].map(([order, seen]) => [order, pick(seen, changed)]))
         const mustBeOne = (seen: Seen) => oneOf(pick(seen, changed), orderly, "what came of all together")
-        // Each operation in turn is stopped at each of its steps, while the others run.
+        // Each operation in turn is stopped at each of its steps, while the others run. Of equal ones, one is enough.
+        const turns = [...new Set(names)].map((name) => names.indexOf(name))
         const stops = Array.from({ length: Math.max(...steps.map(({ order }) => order.length)) }, (_, place) =>
-          steps.flatMap(({ order }, turn) =>
-            Option.toArray(Option.map(Arr.get(order, place), (step) => ({ turn, step })))
+          turns.flatMap((turn) =>
+            Option.toArray(Option.map(Arr.get(steps[turn]?.order ?? [], place), (step) => ({ turn, step })))
           )).flat()
-        const least = steps.reduce((sum, { least }) => sum + least, 0)
+        const least = turns.reduce((sum, turn) => sum + (steps[turn]?.least ?? 0), 0)
         const millis = steps.reduce((most, one) =>
           Math.max(most, one.millis), 0)
         yield* sweep({ order: stops, least }, ({ step, turn }) =>

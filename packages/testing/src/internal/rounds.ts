@@ -7,6 +7,9 @@ import { Effort } from "../Law.ts"
 import { turn } from "./eventLoop.ts"
 import { stopAt } from "./stepping.ts"
 
+/** All at the same time. */
+export const together = { concurrency: "unbounded" } as const
+
 /** Stores in this process reach `most`. Stores that wait for a database end after `millis`. */
 interface Limits {
   readonly least: number

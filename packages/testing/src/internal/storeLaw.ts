@@ -9,6 +9,7 @@ import * as Random from "effect/Random"
 import type { YieldWrap } from "effect/Utils"
 import { forAll, type Law, law } from "../Law.ts"
 import { type Fixture, make, settled } from "./fixture.ts"
+import { rounds } from "./rounds.ts"
 
 /** Steps as in `Effect.gen`. */
 export type Steps<A = unknown, R = never> = Generator<YieldWrap<Effect.Effect<unknown, unknown, R>>, A, unknown>
@@ -42,6 +43,12 @@ export const storeLaw = (name: string, check: (f: Fixture) => Steps<unknown, Sto
 /** A law over a new fixture and an empty queue. */
 export const queueLaw = (name: string, check: (f: Fixture) => Steps<unknown, Stores>): Law<Stores> =>
   law(name, () => Effect.zipRight(clearQueue, Effect.flatMap(make, (f) => Effect.gen(() => check(f)))))
+
+/** A check that is repeated. */
+export const often = (check: (f: Fixture, round: number) => Steps, limits = { least: 4, most: 20, millis: 100 }) =>
+  function*(f: Fixture): Steps<void> {
+    yield* rounds((round) => Effect.gen(() => check(f, round)), limits)
+  }
 
 /** Checks `numRuns` arbitrary values. */
 export const forEach = <A>(arbitrary: FastCheck.Arbitrary<A>, numRuns: number, check: (value: A) => Steps) =>

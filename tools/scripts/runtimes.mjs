@@ -54,6 +54,14 @@ const installOther = (name) => {
   return found
 }
 
+/** Path of vitest's program: the newest release of a line, such as `4.1`. It is downloaded like a runtime. */
+export const installVitest = (version) => {
+  const folder = join(cache, `vitest-${version}`)
+  const program = join(folder, "node_modules", "vitest", "vitest.mjs")
+  if (!existsSync(program)) download(folder, `vitest@~${version}.0`)
+  return program
+}
+
 /**
  * The binary of a runtime: the newest release of a line of Node, such as `24`, or the pinned version of another one. It
  * is downloaded once, until the next `npm ci`.

@@ -1,4 +1,6 @@
-/** A reporter for vitest: the twenty slowest files of a run, and its counts as the last line. */
+/**
+ * A reporter for vitest: the twenty slowest files of a run, the worker-seconds of each package, and the counts as the last line.
+ */
 import { relative } from "node:path"
 import type { Reporter, SerializedError, TestModule, TestRunEndReason } from "vitest/node"
 
@@ -8,6 +10,20 @@ const seconds = (millis: number): string => `${(millis / 1000).toFixed(1).padSta
 const durationOf = (module: TestModule): number => {
   const { collectDuration, duration } = module.diagnostic()
   return collectDuration + duration
+}
+
+/** Path of a file from the root of the repository. */
+const pathOf = ({ moduleId }: TestModule): string => relative(process.cwd(), moduleId)
+
+/** Worker-seconds by package, such as `packages/core`, and in all. Workers run at the same time. */
+const totals = (modules: ReadonlyArray<TestModule>): ReadonlyArray<readonly [string, number]> => {
+  const sums = new Map<string, number>()
+  for (const module of modules) {
+    for (const name of [pathOf(module).split("/").slice(0, 2).join("/"), "all packages"]) {
+      sums.set(name, (sums.get(name) ?? 0) + durationOf(module))
+    }
+  }
+  return [...sums].sort(([, a], [, b]) => b - a)
 }
 
 export class SlowestFiles implements Reporter {
@@ -20,8 +36,10 @@ export class SlowestFiles implements Reporter {
     if (modules.length > 1) {
       console.log("\nSlowest files:")
       for (const module of slowest) {
-        console.log(`${seconds(durationOf(module))}  ${relative(process.cwd(), module.moduleId)}`)
+        console.log(`${seconds(durationOf(module))}  ${pathOf(module)}`)
       }
+      console.log("\nWorker-seconds:")
+      for (const [name, millis] of totals(modules)) console.log(`${seconds(millis)}  ${name}`)
     }
     const counts = { passed: 0, failed: 0, skipped: 0 }
     for (const module of modules) {

@@ -95,15 +95,19 @@ export const createClient = (options: Options): Client => {
       return { url: `${url}/oauth/authorize?${query}`, keep }
     },
     finish: async (back, { state, verifier }) => {
-      const returned = new URL(back, "http://localhost").searchParams
+      const { searchParams } = new URL(back, "http://localhost")
+      const returned = new Map(searchParams)
+      if ([...searchParams].length > returned.size) {
+        throw new Refused("invalid_response", "the redirect has a parameter twice, so its answer is ambiguous")
+      }
       if (!await isEqual(returned.get("state") ?? "", state)) {
         throw new Refused("invalid_state", "this redirect does not belong to this session")
       }
       const error = returned.get("error")
       if (error === "access_denied") throw new AccessDenied()
-      if (error !== null) throw new Refused(error, returned.get("error_description") ?? "the request was refused")
+      if (error !== undefined) throw new Refused(error, returned.get("error_description") ?? "the request was refused")
       const code = returned.get("code")
-      if (code === null) throw new Refused("invalid_response", "the redirect has no code")
+      if (code === undefined) throw new Refused("invalid_response", "the redirect has no code")
       const parameters = { grant_type: "authorization_code", code, redirect_uri: redirectUri, code_verifier: verifier }
       // Only this session knows the state, which is used once. A repeat after a lost response has the same key.
       return ask(parameters, state)

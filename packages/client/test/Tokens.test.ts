@@ -60,6 +60,21 @@ describe("authorization", () => {
     await expect(client.finish(mistaken, keep)).rejects.toMatchObject({ code: "invalid_scope" })
   })
 
+  it("a redirect with a planted parameter is refused, before or after the answer", async () => {
+    const client = clientOf()
+    const { keep, url } = await client.authorize({ scope })
+    const back = await fake.consent(url, alice)
+    const { search } = new URL(back)
+    const planted = ["code=theirs", "%63ode=theirs", `state=${keep.state}`].flatMap((one) => [
+      `${redirectUri}?${one}&${search.slice(1)}`,
+      `${redirectUri}${search}&${one}`
+    ])
+    for (const ambiguous of planted) {
+      await expect(client.finish(ambiguous, keep)).rejects.toMatchObject({ code: "invalid_response" })
+    }
+    expect(await athlete((await client.finish(back, keep)).accessToken)).toBe(200)
+  })
+
   it("an exchange whose response was lost can be repeated", async () => {
     const client = clientOf()
     const { keep, url } = await client.authorize({ scope })

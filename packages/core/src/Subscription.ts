@@ -99,7 +99,7 @@ export const setPaused = (subscription: Subscription, paused: boolean, now: Date
 
 /**
  * Whether this answer proves the callback: 200, `application/json`, one JSON object with exactly the key
- * `hub.challenge`, equal to the challenge, within the time (requirements §4.7).
+ * `hub.challenge`, equal to the challenge, within the time (requirements §4.7). A byte order mark is ignored.
  */
 export const validate = (answer: Answer, challenge: string): Either.Either<void, ValidationFailed> => {
   const failed = (reason: ValidationFailed["reason"]) =>
@@ -133,4 +133,4 @@ const ChallengeBody = Schema.parseJson(Schema.Struct({ "hub.challenge": Schema.S
 const decodeChallenge = Schema.decodeUnknownOption(ChallengeBody, { onExcessProperty: "error" })
 
 const isChallenge = (body: string, challenge: string): boolean =>
-  Option.exists(decodeChallenge(body), (answer) => answer["hub.challenge"] === challenge)
+  Option.exists(decodeChallenge(body.replace(/^\uFEFF/, "")), (answer) => answer["hub.challenge"] === challenge)

@@ -39,6 +39,7 @@ describe("a validation answer", () => {
   it("is valid with 200, application/json and exactly the key hub.challenge with the challenge", () => {
     expect(verdict(answered(good))).toBe("valid")
     expect(verdict(answered(" \n{ \"hub.challenge\" : \"challenge\" }\n"))).toBe("valid")
+    expect(verdict(answered(`\uFEFF${good}`))).toBe("valid")
     for (const contentType of ["application/json; charset=utf-8", "Application/JSON", "application/json ;x=y"]) {
       expect(verdict(answered(good, { contentType })), contentType).toBe("valid")
     }
@@ -84,7 +85,9 @@ describe("a validation answer", () => {
         "{\"hub.challenge\":\"challenge\",\"__proto__\":{}}",
         "[{\"hub.challenge\":\"challenge\"}]",
         `${good}${good}`,
-        `\ufeff${good}`
+        `\uFEFF\uFEFF${good}`,
+        ` \uFEFF${good}`,
+        `${good}\uFEFF`
       ]
     ) {
       expect(verdict(answered(body)), body).toBe("wrong_body")

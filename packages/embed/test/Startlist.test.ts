@@ -116,7 +116,9 @@ describe("Startlist.make", () => {
     expect(refused).toMatchObject({ ok: false, answer: { status: 403 } })
     expect(await startlist.check(undefined)).toMatchObject({ ok: false, answer: { status: 401 } })
 
-    expect(await startlist.grants.list(8)).toMatchObject([{ application: { name: "Race Planner" }, scope: ["read"] }])
+    expect(await startlist.grants.list(8)).toMatchObject([
+      { application: { name: "Race Planner" }, scope: ["read"], liveScope: ["read"] }
+    ])
     expect(await startlist.grants.revoke(client.id, 8)).toEqual({ ok: true })
     expect(await startlist.check(`Bearer ${token}`)).toMatchObject({ ok: false, answer: { status: 401 } })
     expect(await startlist.grants.revoke(99, 8)).toEqual({ ok: false, reason: "not_found" })

@@ -42,7 +42,7 @@ export const make = <Group extends Routes<unknown>, R = never>(
     const config = yield* HttpConfig
     const prefix = options.prefix ?? basePath(config)
     const notFound = yield* served(options.notFound ?? Effect.succeed(Protocol.notFound()))
-    const router = Router.make(routes, notFound, prefix)
+    const router = Router.make(routes, notFound, basePath(config))
     return prefix === "" && metadataPath(config) === wellKnown
       ? router
       : below(prefix, metadataPath(config), router, notFound)

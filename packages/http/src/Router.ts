@@ -47,9 +47,9 @@ export const withoutExtraSlashes = (path: string): string => path.replaceAll(/\/
 /**
  * One handler for all routes. Requests without a route go to `otherwise`. If two routes have the same path, the later
  * one wins: an embedder can replace a page. A path with too many slashes is refused as its route would: the client can
- * read that. `prefix` stands before all paths in the addresses of this service.
+ * read that. `base` stands before all paths in the addresses of this service.
  */
-export const make = (routes: ReadonlyArray<Route>, otherwise: Handler, prefix = ""): Router => {
+export const make = (routes: ReadonlyArray<Route>, otherwise: Handler, base = ""): Router => {
   const served = routes.map((route) => ({ route, handle: toHandler(route) }))
   const exact = new Map(served.filter(({ route }) => !route.path.includes("{")).map((one) => [one.route.path, one]))
   const patterns = served
@@ -68,7 +68,7 @@ export const make = (routes: ReadonlyArray<Route>, otherwise: Handler, prefix = 
     const near = meant === request.path ? undefined : find(meant)
     return near === undefined
       ? otherwise(request)
-      : Effect.succeed(near.route.refuse(request, request.refusal ?? new ExtraSlashes({ meant: prefix + meant })))
+      : Effect.succeed(near.route.refuse(request, request.refusal ?? new ExtraSlashes({ meant: base + meant })))
   }
   const routeOf = (path: string) => find(path)?.route.path
   // Without a route, `otherwise` may need the body.

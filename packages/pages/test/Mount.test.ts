@@ -132,6 +132,30 @@ describe("mounted below a path", () => {
       expect(headers["location"]).toBe(`/connect/login?${urlencoded({ return_to: authorize })}`)
     }).pipe(Effect.provide(TestServer.layer({ config: place }))))
 
+  it.effect("a path with too many slashes is refused in the format of its route, and the answer has the right one", () =>
+    Effect.gen(function*() {
+      const { send } = yield* TestServer.Service
+      const paths = [
+        "//connect/oauth/token",
+        "/connect//oauth/token",
+        "/connect/oauth/token/",
+        "//connect//oauth//token//"
+      ]
+      for (const path of paths) {
+        const { body, headers, status } = yield* send("POST", path)
+        expect([path, status, headers["content-type"]]).toEqual([path, 404, "application/json;charset=UTF-8"])
+        expect(JSON.parse(String(body)).error_description).toBe("this path does not exist. Use /connect/oauth/token")
+      }
+      for (const path of ["//connect/login?a=%20", "/connect/login//?a=%20"]) {
+        const { body, status } = yield* send("GET", path)
+        expect([path, status]).toEqual([path, 404])
+        expect(body).toContain("href=\"/connect/login?a=%20\"")
+      }
+      for (const path of ["//oauth/token", "/connect", "/connect/", "//connect"]) {
+        expect([path, (yield* send("GET", path)).status]).toEqual([path, 404])
+      }
+    }).pipe(Effect.provide(TestServer.layer({ config: place }))))
+
   it.effect("nothing is served outside of it, but for the metadata where RFC 8414 §3.1 looks for it", () =>
     Effect.gen(function*() {
       const { send } = yield* TestServer.Service
@@ -195,6 +219,38 @@ const authentication = Layer.succeed(Authentication.Authentication, {
   identify: () => Effect.succeedSome({ user: platform, csrf: "x" }),
   signInUrl: () => "/sign-in",
   signOutUrl: "/sign-out"
+})
+
+describe("prompt=login at the sign-in of an embedder", () => {
+  it.effect("asks it for a new sign-in, and the address to which it returns does not ask again", () =>
+    Effect.gen(function*() {
+      yield* inhabited
+      const handler = yield* Mount.make([Pages.consent], { notFound: Pages.notFound })
+      const asked = { client_id: "1", redirect_uri: "https://app.test/callback", response_type: "code", scope: "read" }
+      const get = (more: Readonly<Record<string, string>>) =>
+        handler({ ...request("/oauth/authorize"), query: urlencoded({ ...asked, ...more }) })
+      for (
+        const [prompt, given] of [["login", "login"], ["consent login", "login"], ["login login", "login"]] as const
+      ) {
+        const { headers, status } = yield* get({ prompt, state: "a b", login_hint: "ada@example.org" })
+        expect([prompt, status]).toEqual([prompt, 303])
+        const address = new URL(String(headers["location"]), "http://a.test")
+        expect([prompt, address.searchParams.get("prompt")]).toEqual([prompt, given])
+        const returnTo = new URL(address.searchParams.get("returnTo") ?? "", "http://a.test")
+        expect(returnTo.searchParams.get("login_hint")).toBe("ada@example.org")
+        expect(returnTo.searchParams.get("state")).toBe("a b")
+        expect(returnTo.searchParams.has("prompt")).toBe(false)
+        expect((yield* handler({ ...request(returnTo.pathname), query: returnTo.search.slice(1) })).status).toBe(200)
+      }
+      for (const prompt of ["none", "consent", "logins", ""]) expect((yield* get({ prompt })).status, prompt).toBe(200)
+    }).pipe(Effect.provide(Layer.merge(
+      TestServer.layer(),
+      Layer.succeed(Authentication.Authentication, {
+        identify: () => Effect.succeedSome({ user: platform, csrf: "x" }),
+        signInUrl: (returnTo, prompt) => `/sign-in?${urlencoded({ returnTo, prompt: prompt ?? "" })}`,
+        signOutUrl: "/sign-out"
+      })
+    ))))
 })
 
 describe("a choice of endpoints", () => {

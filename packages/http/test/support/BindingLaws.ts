@@ -305,6 +305,31 @@ export const suite = (name: string, serve: Serve): void => {
         for (const count of [400, 2000, 3000]) expect(yield* get(count)).toMatch(/^HTTP\/1\.1 431 /)
       }))
 
+    it.scopedLive("refuses an encoded body, and a path with too many slashes", () =>
+      Effect.gen(function*() {
+        const port = yield* serve(answering(() => Effect.succeed(ok("served"))), {})
+        for (const encoding of ["gzip", "x-gzip", "identity, br"]) {
+          const answer = yield* send(port, "/", {
+            method: "POST",
+            body: "a=b",
+            headers: { "content-encoding": encoding }
+          })
+          expect([encoding, answer.status, answer.body]).toEqual([encoding, 415, "UnsupportedEncoding"])
+        }
+        for (const encoding of ["identity", "IDENTITY", ""]) {
+          const answer = yield* send(port, "/", {
+            method: "POST",
+            body: "a=b",
+            headers: { "content-encoding": encoding }
+          })
+          expect([encoding, answer.status, answer.body]).toEqual([encoding, 200, "served"])
+        }
+        for (const path of ["//health", "/health/", "///health//?a=b"]) {
+          const answer = yield* send(port, path)
+          expect([path, answer.status, answer.body]).toEqual([path, 404, "ExtraSlashes"])
+        }
+      }))
+
     it.scopedLive("answers invalid HTTP with 400 or 431, after the whole response to the previous request", () =>
       Effect.gen(function*() {
         const damages = [

@@ -2,9 +2,9 @@
  * Compares `openapi.json` with a running node: provokes every described response of every operation. Fails on a path,
  * status or field that is not described, and on one that is described but never seen.
  */
-import { expect, it } from "@effect/vitest"
+import { expect, layer } from "@effect/vitest"
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js"
-import { Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { Browser } from "@startlist/test-support/Browser"
 import { authorizeUrl, consent, openAs, redirectUri } from "@startlist/test-support/Consent"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
@@ -441,39 +441,72 @@ const outage = async (caller: Caller, world: World) => {
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503))
 }
 
-it.scopedLive(
-  "every operation gives every described response, and no other",
-  () =>
+/** The service, and what its document describes. Each test continues with what those before it have made. */
+class Described extends Context.Tag("@startlist/node/test/Described")<Described, {
+  readonly service: InProcessService.Service
+  readonly receiver: Receiver
+  readonly document: Document
+  readonly caller: Caller
+  readonly world: () => Promise<World>
+}>() {}
+
+const described = Layer.scoped(
+  Described,
+  Effect.gen(function*() {
+    const receiver = yield* makeReceiver
+    const service = yield* InProcessService.make({ TRUSTED_PROXIES: "127.0.0.0/8" })
+    const document: Document = yield* Effect.promise(() =>
+      fetch(`${service.url}/openapi.json`).then((response) => response.json())
+    )
+    const caller = makeCaller(document, service)
+    let world: Promise<World> | undefined
+    return { service, receiver, document, caller, world: () => world ??= operatorApi(caller, service) }
+  })
+)
+
+layer(described, { excludeTestServices: true })("every operation gives only described responses", (it) => {
+  const on = (test: (described: Described["Type"]) => Promise<unknown>) =>
+    Effect.flatMap(Described, (described) => Effect.promise(() => test(described)))
+
+  it.effect("without an account", () =>
+    on(async ({ caller }) => {
+      for (const path of ["/healthz", "/readyz", "/metrics", "/openapi.json", "/asyncapi.json"]) {
+        expect((await caller.call("GET", path)).status).toBe(200)
+      }
+      const stranger = { headers: { "x-forwarded-for": "203.0.113.9" } }
+      expect((await caller.call("GET", "/metrics", stranger)).status).toBe(401)
+    }))
+
+  it.effect("to the operator", () => on(({ world }) => world()))
+
+  it.effect("to an application", () =>
+    on(async ({ caller, receiver, service, world }) => protocol(caller, service, receiver, await world())))
+
+  it.effect("to those who guess", () =>
+    on(async ({ caller }) => {
+      for (const endpoint of ["token", "revoke", "introspect"]) await guessTooOften(caller, `/oauth/${endpoint}`)
+      await guessOperatorToken(caller)
+    }))
+
+  it.scoped("with the embedded database, which has its own backups", () =>
     Effect.gen(function*() {
-      const receiver = yield* makeReceiver
-      const service = yield* InProcessService.make({ TRUSTED_PROXIES: "127.0.0.0/8" })
-      const document: Document = yield* Effect.promise(() =>
-        fetch(`${service.url}/openapi.json`).then((response) => response.json())
-      )
-      const caller = makeCaller(document, service)
-      const world = yield* Effect.promise(async () => {
-        for (const path of ["/healthz", "/readyz", "/metrics", "/openapi.json", "/asyncapi.json"]) {
-          expect((await caller.call("GET", path)).status).toBe(200)
-        }
-        const stranger = { headers: { "x-forwarded-for": "203.0.113.9" } }
-        expect((await caller.call("GET", "/metrics", stranger)).status).toBe(401)
-        const made = await operatorApi(caller, service)
-        await protocol(caller, service, receiver, made)
-        for (const endpoint of ["token", "revoke", "introspect"]) await guessTooOften(caller, `/oauth/${endpoint}`)
-        await guessOperatorToken(caller)
-        return made
-      })
-      yield* service.database.close
-      yield* Effect.promise(() => outage(caller, world))
-      // Only the embedded database has its own backups.
+      const { caller, document } = yield* Described
       const embedded = yield* InProcessService.make({ DATABASE_URL: "", DATA_DIR: yield* temporaryFolder })
       const owner = makeCaller(document, embedded)
       expect(yield* Effect.promise(() => owner.operate("POST", "/backups"))).toEqual({
         status: 201,
         body: { folder: expect.any(String) }
       })
-      const seen = new Set([...caller.seen, ...owner.seen])
-      expect(seen.size).toBeGreaterThan(100)
-      expect([...seen].sort()).toEqual([...promised(document)].sort())
-    })
-)
+      for (const name of owner.seen) caller.seen.add(name)
+    }))
+
+  it.effect("while the database is unavailable, and all together every described response", () =>
+    Effect.gen(function*() {
+      const { caller, document, service, world } = yield* Described
+      const made = yield* Effect.promise(world)
+      yield* service.database.close
+      yield* Effect.promise(() => outage(caller, made))
+      expect(caller.seen.size).toBeGreaterThan(100)
+      expect([...caller.seen].sort()).toEqual([...promised(document)].sort())
+    }))
+})

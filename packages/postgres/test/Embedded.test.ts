@@ -166,43 +166,6 @@ describe("the embedded database", () => {
   )
 
   it.live(
-    "is created from an image, which also has the embedder's tables, and is created again if it is incomplete",
-    () =>
-      inFolder((parent) =>
-        Effect.gen(function*() {
-          let runs = 0
-          const migrations: ReadonlyArray<Migrations.MigrationSet> = [{
-            table: "own",
-            migrations: {
-              "0001_tables": {
-                run: Effect.flatMap(SqlClient.SqlClient, (sql) => {
-                  runs++
-                  return Effect.asVoid(sql`CREATE TABLE own_things (id integer)`)
-                })
-              },
-              "0002_index": Migrations.index("own_things_id", "own_things (id)")
-            }
-          }]
-          const options = { migrations, image: { folder: join(parent, "images"), fingerprint: "1" } }
-          const start = (name: string) =>
-            Effect.provide(
-              Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT * FROM own_things`),
-              open(join(parent, name), options)
-            )
-          yield* start("first")
-          yield* start("second")
-          expect(runs).toBe(1)
-          const [image = ""] = readdirSync(options.image.folder)
-          truncateSync(join(options.image.folder, image), 1_000_000)
-          yield* start("third")
-          yield* start("fourth")
-          expect(runs).toBe(2)
-          expect(readdirSync(options.image.folder)).toEqual([image])
-        })
-      )
-  )
-
-  it.live(
     "refuses a database whose tables are newer, and does not change them",
     () =>
       inFolder((folder) =>

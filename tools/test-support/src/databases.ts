@@ -1,12 +1,17 @@
 /**
  * Global setup of the tests: one PostgreSQL server and one migrated template database for a run. The first request of a test
- * starts them, over HTTP on loopback, because tests run in other processes. `TEST_DATABASE_URL` replaces the server.
+ * starts them, over HTTP on loopback, because tests run in other processes. `TEST_DATABASE_URL` replaces the server. In a
+ * clean clone, it also makes the images of the embedded database: each worker would make its own.
  */
 import { Effect, Exit, Redacted, Scope } from "effect"
+import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
+import { existsSync, readdirSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
 import * as Pg from "pg"
 import type { TestProject } from "vitest/node"
 
@@ -60,7 +65,22 @@ const make = async (scope: Scope.CloseableScope): Promise<Databases> => {
   return { server, template }
 }
 
+/** The programs that make an image, by the package whose `dist` has it. */
+const images = { postgres: "scripts/image.mjs", node: "src/internal/image.ts" }
+
+const makeImages = () =>
+  Promise.all(
+    Object.entries(images).map(async ([name, program]) => {
+      const folder = new URL(`../../../packages/${name}/`, import.meta.url)
+      const dist = new URL("dist/", folder)
+      if (existsSync(dist) && readdirSync(dist).some((file) => file.endsWith(".image"))) return
+      const flags = ["--import", "tsx", "--conditions=@startlist/source"]
+      await promisify(execFile)(process.execPath, [...flags, fileURLToPath(new URL(program, folder))])
+    })
+  )
+
 export default async (project: TestProject) => {
+  await makeImages()
   const scope = Effect.runSync(Scope.make())
   let databases: Promise<Databases> | undefined
   const server = createServer((_, response) => {

@@ -1,9 +1,11 @@
 import { it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { SqlClient } from "@effect/sql"
 import { User } from "@startlist/core"
+import { Migrations } from "@startlist/postgres"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
@@ -102,6 +104,43 @@ describe("the embedded database", () => {
           const { id } = yield* Effect.provide(insert, open(folder))
           expect(yield* Effect.provide(isThere(id), open(folder))).toBe(true)
           expect(readdirSync(folder)).toEqual(["pgdata"])
+        })
+      )
+  )
+
+  it.live(
+    "is created from an image, which also has the embedder's tables, and is created again if it is incomplete",
+    () =>
+      inFolder((parent) =>
+        Effect.gen(function*() {
+          let runs = 0
+          const migrations: ReadonlyArray<Migrations.MigrationSet> = [{
+            table: "own",
+            migrations: {
+              "0001_tables": {
+                run: Effect.flatMap(SqlClient.SqlClient, (sql) => {
+                  runs++
+                  return Effect.asVoid(sql`CREATE TABLE own_things (id integer)`)
+                })
+              },
+              "0002_index": Migrations.index("own_things_id", "own_things (id)")
+            }
+          }]
+          const options = { migrations, image: { folder: join(parent, "images"), fingerprint: "1" } }
+          const start = (name: string) =>
+            Effect.provide(
+              Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT * FROM own_things`),
+              open(join(parent, name), options)
+            )
+          yield* start("first")
+          yield* start("second")
+          expect(runs).toBe(1)
+          const [image = ""] = readdirSync(options.image.folder)
+          truncateSync(join(options.image.folder, image), 1_000_000)
+          yield* start("third")
+          yield* start("fourth")
+          expect(runs).toBe(2)
+          expect(readdirSync(options.image.folder)).toEqual([image])
         })
       )
   )

@@ -47,6 +47,7 @@ const told = Effect.gen(function*() {
       epoch: 1,
       applicationEpoch: 0,
       generation: 0,
+      lineStart: 1,
       grantedAt: now,
       refresh: Option.none(),
       access: AccessTokens.none,

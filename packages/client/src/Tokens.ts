@@ -3,7 +3,7 @@
  *
  * A process stores the `Idempotency-Key` of a refresh before it sends the request. If the process dies or the response
  * is lost, the next caller sends the same request, and the service repeats its response: for 10 minutes, until the new
- * tokens are used.
+ * refresh token is used.
  */
 import { ConnectAgain, Refused } from "./Errors.ts"
 import { unguessable } from "./internal/encoding.ts"

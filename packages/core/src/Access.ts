@@ -1,4 +1,4 @@
-/** The access that an access token gives to its bearer (requirements §4.5). */
+/** The access that an access token gives to its bearer (requirements §4.5), and descriptions of tokens (RFC 7662). */
 import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -43,4 +43,24 @@ export const find = (grant: Grant, token: TokenHash, now: DateTime.Utc): Option.
 export const liveScope = ({ access, scope }: Grant, now: DateTime.Utc): Scope => {
   const live = AccessTokens.toArray(access).filter(({ expiresAt }) => !isOver(expiresAt, now))
   return [...new Set([...scope, ...live.flatMap((token) => token.scope)])]
+}
+
+/** The description of a live token (RFC 7662 §2.2). */
+export interface Introspection extends Omit<Access, "role"> {
+  readonly kind: "access" | "refresh"
+}
+
+/** Describes an access token, or a refresh token that can be used now. */
+export const describe = (
+  grant: Grant,
+  token: TokenHash,
+  kind: Introspection["kind"],
+  now: DateTime.Utc
+): Option.Option<Introspection> => {
+  if (kind === "access") return Option.map(find(grant, token, now), (access) => ({ ...access, kind }))
+  const { applicationId, refresh, scope, userId } = grant
+  return refresh.pipe(
+    Option.filter(({ expiresAt, hash }) => hash === token && !isOver(expiresAt, now)),
+    Option.map(({ expiresAt, issuedAt }) => ({ kind, applicationId, userId, scope, createdAt: issuedAt, expiresAt }))
+  )
 }

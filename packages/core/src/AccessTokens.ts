@@ -106,3 +106,7 @@ export const toArray = (tokens: AccessTokens): ReadonlyArray<AccessToken> => {
 }
 
 export const fromArray = (tokens: ReadonlyArray<AccessToken>): AccessTokens => tokens.reduce(append, none)
+
+/** Removes this number of tokens at the end. */
+export const withoutNewest = (tokens: AccessTokens, count: number): AccessTokens =>
+  fromArray(toArray(tokens).slice(0, -count))

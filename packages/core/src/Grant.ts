@@ -9,6 +9,8 @@
  *   its grants were revoked since: see `asOf`.
  * - `generation` counts the refresh tokens. Only the current one is stored, by its fingerprint. A refresh token names
  *   its epoch and generation, so an older one is recognised if a key of the service made it.
+ * - A line is the tokens of one exchange and of the refreshes after it. The present one began with the generation
+ *   `lineStart`. Every generation has one access token, so those of the line are the last ones of `access`.
  */
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -16,7 +18,8 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as AccessTokens from "./AccessTokens.ts"
-import { ApplicationId, type Standing as ApplicationStanding } from "./Application.ts"
+import { type Application, ApplicationId, type Standing as ApplicationStanding } from "./Application.ts"
+import type { AuthorizationRequest } from "./Authorization.ts"
 import { Audience, type EventOrigin, type Outgoing } from "./Event.ts"
 import { makeInstants } from "./internal/instants.ts"
 import type { Policy } from "./Policy.ts"
@@ -24,7 +27,7 @@ import { type Origin, type Secrets, shortened, type TokenHash, type TokenKey, ty
 import { Version } from "./Store.ts"
 import * as Token from "./Token.ts"
 import { type AccessToken, Code, isOver, RefreshToken, Scope, type Tokens } from "./Token.ts"
-import { Role, UserId } from "./User.ts"
+import { Role, type User, UserId } from "./User.ts"
 
 export const Grant = Schema.Struct({
   applicationId: ApplicationId,
@@ -36,9 +39,11 @@ export const Grant = Schema.Struct({
   epoch: Schema.NonNegativeInt,
   applicationEpoch: Schema.NonNegativeInt,
   generation: Schema.NonNegativeInt,
+  /** The generation with which the present line began. The next one if there is no line. */
+  lineStart: Schema.NonNegativeInt,
   /** First consent of the present epoch. */
   grantedAt: Schema.DateTimeUtcFromNumber,
-  /** The current refresh token. None before the first code is exchanged, and after a revocation. */
+  /** The current refresh token. None before the first code is exchanged, and after the end of its line or the grant. */
   refresh: Schema.OptionFromNullOr(RefreshToken),
   /** Access tokens. The next save removes expired ones at the front. */
   access: AccessTokens.AccessTokens,
@@ -69,14 +74,25 @@ export interface Change {
  * A code or refresh token is refused.
  *
  * - `unknown` (a code also when it has expired), `expired`, `mismatch` (another client's, or the wrong redirect URI or
- *   verifier): no side effect.
- * - `replaced`: the refresh token was replaced a moment ago, so it is a client's double send.
- * - `replayed`: a used code or a long-replaced refresh token. The grant must be revoked (RFC 9700 §4.14.2).
- * - `revoked`: the grant of the refresh token was revoked since.
- * - `scopeless`: none of its scopes exists any more (`Policy.scopes`). No side effect.
+ *   verifier), `revoked` (the grant of the refresh token), `scopeless` (none of its scopes exists any more).
+ * - `used`: the code was exchanged before.
+ * - `replaced`: a later refresh of the same line replaced the refresh token.
+ * - `superseded`: the line of the refresh token has ended. Usually the user has connected the application again since.
+ * - `replayed`: a used code or a replaced refresh token that has revoked its line (`Policy.replay`). No other reason has
+ *   a side effect.
  */
 export class InvalidGrant extends Schema.TaggedError<InvalidGrant>("@startlist/core/InvalidGrant")("InvalidGrant", {
-  reason: Schema.Literal("unknown", "expired", "mismatch", "replaced", "replayed", "revoked", "scopeless")
+  reason: Schema.Literal(
+    "unknown",
+    "expired",
+    "mismatch",
+    "scopeless",
+    "used",
+    "replaced",
+    "superseded",
+    "replayed",
+    "revoked"
+  )
 }) {}
 
 /** Decision about a presented code or refresh token. */
@@ -86,35 +102,33 @@ export type Decision<E = never> =
   /** The same answer as to the first of several equal requests. Nothing changes. */
   | { readonly _tag: "Repeated"; readonly tokens: Tokens }
   | { readonly _tag: "Refused"; readonly error: E | InvalidGrant }
-  /** A replay, which is refused once the revocation is saved, also if the client disconnects (RFC 9700 §4.14.2). */
-  | { readonly _tag: "RevokedAndRefused"; readonly change: Change; readonly error: InvalidGrant }
+  /** A used code or an older refresh token, which is refused once its line is revoked, if it must be. */
+  | { readonly _tag: "Replayed"; readonly error: InvalidGrant; readonly revocation: Option.Option<Change> }
 
 const refuse = (reason: InvalidGrant["reason"]): Decision => ({ _tag: "Refused", error: new InvalidGrant({ reason }) })
 
-/** The decision about a replay. */
-const revokeAndRefuse = (grant: Grant): Decision => ({
-  _tag: "RevokedAndRefused",
-  change: revoke(grant),
-  error: new InvalidGrant({ reason: "replayed" })
-})
+/** Refuses a used code or an older refresh token, and revokes the present line if it `mayBeStolen` from that. */
+const refuseReplay = (
+  grant: Grant,
+  reason: InvalidGrant["reason"],
+  mayBeStolen: boolean,
+  policy: Policy.Service
+): Decision =>
+  mayBeStolen && policy.replay === "revoke"
+    ? { _tag: "Replayed", error: new InvalidGrant({ reason: "replayed" }), revocation: Option.some(revokeLine(grant)) }
+    : { _tag: "Replayed", error: new InvalidGrant({ reason }), revocation: Option.none() }
+
+/** Whether the first use of a credential was so recent that the second one is a client's double send. */
+const isSentTwice = (firstUse: DateTime.Utc, now: DateTime.Utc, { replayGrace }: Policy.Service): boolean =>
+  !isOver(DateTime.addDuration(firstUse, replayGrace), now)
 
 const isLive = (now: DateTime.Utc) => ({ expiresAt }: { readonly expiresAt: DateTime.Utc }): boolean =>
   !isOver(expiresAt, now)
 
-/** Adds a code to those within their lifetime, oldest first. */
-const addCode = (codes: Grant["codes"], added: Code, limit: number, now: DateTime.Utc): Grant["codes"] =>
-  [...codes.filter(isLive(now)), added].slice(-limit)
-
-/** The consent of a user. */
-export interface Consent {
-  readonly applicationId: ApplicationId
-  readonly applicationEpoch: number
-  readonly userId: UserId
-  readonly role: Role
-  readonly scope: Scope
-  readonly redirectUri: string
-  readonly state: Option.Option<string>
-  readonly challenge: Option.Option<string>
+/** The consent of a user to a request. A request from an earlier epoch of the application gives a revoked grant. */
+export interface Consent extends Pick<AuthorizationRequest, "challenge" | "redirectUri" | "scope" | "state"> {
+  readonly application: Pick<Application, "epoch" | "id">
+  readonly user: Pick<User, "id" | "role">
 }
 
 /**
@@ -130,7 +144,7 @@ export const consent = (
   now: DateTime.Utc,
   policy: Policy.Service
 ): Change => {
-  const { applicationEpoch, applicationId, challenge, redirectUri, role, scope, state, userId } = consented
+  const { application, challenge, redirectUri, scope, state, user } = consented
   const before = Option.getOrUndefined(existing)
   const pending: Code = {
     hash: code,
@@ -139,26 +153,27 @@ export const consent = (
     state,
     challenge,
     expiresAt: DateTime.addDuration(now, policy.codeLifetime),
-    redeemed: false
+    redeemed: Option.none()
   }
   const version = (before?.version ?? 0) + 1
-  const grant: Grant = before?.status === "active" && before.role === role
+  const grant: Grant = before?.status === "active" && before.role === user.role
     ? {
       ...before,
       version,
       access: AccessTokens.withoutExpired(before.access, now),
-      codes: addCode(before.codes, pending, policy.maxCodes, now)
+      codes: [...before.codes.filter(isLive(now)), pending].slice(-policy.maxCodes)
     }
     : {
-      applicationId,
-      userId,
+      applicationId: application.id,
+      userId: user.id,
       version,
       status: "active",
-      role,
+      role: user.role,
       scope,
       epoch: (before?.epoch ?? 0) + 1,
-      applicationEpoch,
+      applicationEpoch: application.epoch,
       generation: before?.generation ?? 0,
+      lineStart: (before?.generation ?? 0) + 1,
       grantedAt: now,
       refresh: Option.none(),
       access: AccessTokens.none,
@@ -205,7 +220,7 @@ const answer = (
 const issue = (
   grant: Grant,
   origin: Origin,
-  { codes, scope: consented, state }: Pick<Code, "scope" | "state"> & Pick<Grant, "codes">,
+  { codes, lineStart, scope: consented, state }: Pick<Code, "scope" | "state"> & Pick<Grant, "codes" | "lineStart">,
   { hash, keys }: Deriving,
   now: DateTime.Utc,
   policy: Policy.Service
@@ -231,6 +246,7 @@ const issue = (
       epoch: grant.epoch,
       applicationEpoch: grant.applicationEpoch,
       generation,
+      lineStart,
       grantedAt: grant.grantedAt,
       refresh: Option.some({
         hash: shortened(hash(Redacted.value(tokens.refreshToken))),
@@ -282,8 +298,8 @@ export interface Redemption extends Presented {
 
 /**
  * Exchanges a code for tokens: once, within its lifetime, by its own client, with its redirect URI and verifier
- * (RFC 6749 §4.1.3, RFC 7636 §4.6). A second use is a replay, unless it repeats the first with its `Idempotency-Key`.
- * Checks client, URI and verifier first, so that a stolen code in other hands revokes nothing.
+ * (RFC 6749 §4.1.3, RFC 7636 §4.6). A new line of tokens begins. A second use is refused, unless it repeats the first
+ * with its `Idempotency-Key`. Checks client, URI and verifier first, so that a stolen code in other hands revokes nothing.
  */
 export const redeem = (
   grant: Grant,
@@ -301,19 +317,22 @@ export const redeem = (
     return refuse("mismatch")
   }
   if (Option.getOrNull(presented.challenge) !== Option.getOrNull(code.challenge)) return refuse("mismatch")
-  if (code.redeemed) {
+  if (Option.isSome(code.redeemed)) {
+    const { at, line } = code.redeemed.value
     const within = Option.isSome(presented.idempotencyKey) ? policy.refreshRetry : Duration.zero
     return Option.getOrElse(
       repeat(grant, presented, code.state, within, deriving, now, policy),
-      () => policy.revokeOnReplay ? revokeAndRefuse(grant) : refuse("unknown")
+      () => refuseReplay(grant, "used", line === grant.lineStart && !isSentTwice(at, now, policy), policy)
     )
   }
-  const codes = grant.codes.map((one) => one === code ? { ...one, redeemed: true } : one)
-  return issue(grant, presented, { ...code, codes }, deriving, now, policy)
+  const lineStart = grant.generation + 1
+  const redeemed = Option.some({ line: lineStart, at: now })
+  const codes = grant.codes.map((one) => one === code ? { ...one, redeemed } : one)
+  return issue(grant, presented, { ...code, codes, lineStart }, deriving, now, policy)
 }
 
-/** State of a refresh token in its grant. */
-export type Standing = "current" | "replaced" | "revoked" | "unknown"
+/** State of a refresh token in its grant. `superseded`: its line is not the present one. */
+export type Standing = "current" | "replaced" | "superseded" | "revoked" | "unknown"
 
 /** Recognises an older refresh token by its name and the key that made it, the current one by its fingerprint. */
 export const standingOf = (
@@ -325,9 +344,10 @@ export const standingOf = (
   const fingerprint = shortened(hash(Redacted.value(token)))
   if (Option.isSome(grant.refresh) && grant.refresh.value.hash === fingerprint) return "current"
   const isRevoked = epoch < grant.epoch || epoch === grant.epoch && grant.status === "revoked"
-  const isOlder = generation < grant.generation || isRevoked && generation === grant.generation
+  const isOlder = generation < grant.generation || generation === grant.generation && Option.isNone(grant.refresh)
   if (epoch > grant.epoch || !isOlder || !keys.some((key) => key.isAuthentic(token))) return "unknown"
-  return isRevoked ? "revoked" : "replaced"
+  if (isRevoked) return "revoked"
+  return generation < grant.lineStart ? "superseded" : "replaced"
 }
 
 /** A refresh asks for more than was granted (RFC 6749 §6; §5.2 `invalid_scope`). Nothing has changed. */
@@ -345,8 +365,8 @@ export interface Renewal extends Presented {
 /**
  * Refreshes: replaces the current refresh token, which is invalid immediately (requirements §3.2).
  *
- * Refuses a replaced token, unless the request repeats the one that replaced it. The immediate predecessor within the
- * grace is a client's double send. Any other one may be stolen: the grant must be revoked (RFC 9700 §4.14.2).
+ * Refuses an older token, unless the request repeats the one that replaced it. A token of the present line may be stolen,
+ * unless it is the immediate predecessor within the grace.
  */
 export const rotate = (
   grant: Grant,
@@ -361,6 +381,7 @@ export const rotate = (
   if (standing === "unknown") return refuse(standing)
   if (grant.applicationId !== applicationId) return refuse("mismatch")
   if (standing === "revoked") return refuse(standing)
+  if (standing === "superseded") return refuseReplay(grant, standing, false, policy)
   const excess = Option.isSome(scope) ? scope.value.find((name) => !grant.scope.includes(name)) : undefined
   if (standing === "replaced") {
     const within = Option.isSome(idempotencyKey) ? policy.refreshRetry : policy.refreshRetryWithoutKey
@@ -369,30 +390,30 @@ export const rotate = (
       ? repeat(grant, presented, Option.none(), within, deriving, now, policy)
       : Option.none()
     if (Option.isSome(repeated)) return repeated.value
-    const sentTwice = isPrevious && Option.exists(
-      grant.refresh,
-      ({ issuedAt }) => !isOver(DateTime.addDuration(issuedAt, policy.replayGrace), now)
-    )
-    return sentTwice || !policy.revokeOnReplay ? refuse("replaced") : revokeAndRefuse(grant)
+    const sentTwice = isPrevious && Option.exists(grant.refresh, ({ issuedAt }) => isSentTwice(issuedAt, now, policy))
+    return refuseReplay(grant, standing, !sentTwice, policy)
   }
   if (Option.exists(grant.refresh, ({ expiresAt }) => isOver(expiresAt, now))) return refuse("expired")
   if (excess !== undefined) return { _tag: "Refused", error: new ScopeExceeded({ scope: excess }) }
-  const kept = { scope: grant.scope, state: Option.none(), codes: grant.codes }
+  const kept = { scope: grant.scope, state: Option.none(), codes: grant.codes, lineStart: grant.lineStart }
   return issue(grant, presented, kept, deriving, now, policy)
 }
 
-/** Ends this life of the grant: its codes and tokens are invalid when the change is saved. */
-export const revoke = (grant: Grant): Change => ({
-  grant: {
-    ...grant,
-    version: grant.version + 1,
-    status: "revoked",
-    refresh: Option.none(),
-    access: AccessTokens.none,
-    codes: []
-  },
+const withoutRefresh = (grant: Grant, changes: Partial<Grant>): Change => ({
+  grant: { ...grant, version: grant.version + 1, refresh: Option.none(), ...changes },
   outgoing: []
 })
+
+/** Ends the present line: its refresh token and its access tokens. The consent, other lines and pending codes stay. */
+const revokeLine = (grant: Grant): Change =>
+  withoutRefresh(grant, {
+    lineStart: grant.generation + 1,
+    access: AccessTokens.withoutNewest(grant.access, grant.generation - grant.lineStart + 1)
+  })
+
+/** Ends this life of the grant: its codes and tokens are invalid when the change is saved. */
+export const revoke = (grant: Grant): Change =>
+  withoutRefresh(grant, { status: "revoked", access: AccessTokens.none, codes: [] })
 
 /**
  * Revokes on behalf of the user. Notifies the application if the user is an athlete or organizer (requirements §6.1).

@@ -20,9 +20,8 @@ import * as Grant from "./Grant.ts"
 import { GrantStore } from "./GrantStore.ts"
 import { makeOrigins } from "./internal/eventOrigins.ts"
 import { makeInstants } from "./internal/instants.ts"
-import * as Introspection from "./Introspection.ts"
 import { Policy } from "./Policy.ts"
-import { Secrets, shortened } from "./Secrets.ts"
+import { Secrets, shortened, type TokenHash } from "./Secrets.ts"
 import { type Conflict, type StoreError, untilSaved } from "./Store.ts"
 import * as Token from "./Token.ts"
 import type { Scope, Tokens } from "./Token.ts"
@@ -41,11 +40,14 @@ export class GrantNotFound extends Schema.TaggedError<GrantNotFound>("@startlist
   {}
 ) {}
 
-/**
- * Runs when a replay has revoked a grant (RFC 9700 §4.14.2), also if the caller has disconnected: a thief must not be
- * able to prevent its record.
- */
-export type OnReplay = Effect.Effect<void>
+/** A used code or an older refresh token of this user was refused: `used`, `replaced`, `superseded` or `replayed`. */
+export interface Replay {
+  readonly userId: UserId
+  readonly reason: Grant.InvalidGrant["reason"]
+}
+
+/** Runs at a replay, also if the caller has disconnected: a thief must not be able to prevent its record. */
+export type OnReplay = (replay: Replay) => Effect.Effect<void>
 
 /** Common input of exchanges and refreshes. */
 interface Asked {
@@ -138,7 +140,7 @@ export declare namespace OAuth {
     readonly introspect: (
       token: Redacted.Redacted<string>,
       audience: Option.Option<ApplicationId>
-    ) => Effect.Effect<Option.Option<Introspection.Introspection>, StoreError>
+    ) => Effect.Effect<Option.Option<Access.Introspection>, StoreError>
     /** The applications that a user has authorised, oldest first. */
     readonly authorized: (userId: UserId) => Effect.Effect<ReadonlyArray<Authorized>, StoreError>
     /** Counts the users that have authorised an application, at most `connectedLimit`. */
@@ -193,10 +195,10 @@ const make = Effect.gen(function*() {
             return Effect.succeed(decision.tokens)
           case "Refused":
             return Effect.fail(decision.error)
-          case "RevokedAndRefused":
+          case "Replayed":
             // Uninterruptible, also over several conflicts: a client that disconnects must not prevent it.
-            return grants.save(decision.change).pipe(
-              Effect.zipRight(onReplay),
+            return Effect.forEach(Option.toArray(decision.revocation), (change) => grants.save(change)).pipe(
+              Effect.zipRight(onReplay({ userId, reason: decision.error.reason })),
               Effect.zipRight(Effect.fail(decision.error)),
               Effect.catchTag("Conflict", () => untilSaved(attempt)),
               Effect.uninterruptible,
@@ -210,17 +212,25 @@ const make = Effect.gen(function*() {
 
   const unknownGrant = new Grant.InvalidGrant({ reason: "unknown" })
 
-  /** Inspects the grant that a text names. A text of another form does not reach the store. */
-  const inspect = <Name extends Token.Name, A>(
-    name: Option.Option<Name>,
-    look: (grant: Grant.Grant, name: Name, application: Application.Standing) => Option.Option<A>
-  ): Effect.Effect<Option.Option<A>, StoreError> =>
-    Option.isNone(name)
-      ? Effect.succeedNone
-      : Effect.map(
-        grants.find(name.value.applicationId, name.value.userId),
-        Option.flatMap((found) => look(Grant.asOf(found), name.value, found.application))
+  const ignoreReplay: OnReplay = () => Effect.void
+
+  /**
+   * Inspects a token, by its fingerprint and its name if it is a refresh token, in the grant that it names. A text of
+   * another form does not reach the store.
+   */
+  const inspect = <A>(
+    token: Redacted.Redacted<string>,
+    look: (found: Grant.Found, hash: TokenHash, refreshName: Option.Option<Token.RefreshName>) => Option.Option<A>
+  ): Effect.Effect<Option.Option<A>, StoreError> => {
+    const refreshName = Token.parseRefresh(token)
+    const name = Option.orElse(Token.parse("access", token), () => refreshName)
+    return Option.isNone(name) ? Effect.succeedNone : Effect.map(
+      grants.find(name.value.applicationId, name.value.userId),
+      Option.flatMap(({ application, grant }) =>
+        look({ application, grant: Grant.asOf({ application, grant }) }, shortened(hashOf(token)), refreshName)
       )
+    )
+  }
 
   const authorize = Effect.fn("OAuth.authorize")(
     function*(applicationId: ApplicationId, parameters: Authorization.Parameters) {
@@ -239,14 +249,7 @@ const make = Effect.gen(function*() {
     const now = yield* DateTime.now
     const applicationId = request.application.id
     const code = yield* secrets.make("code", Token.nameOf({ applicationId, userId: user.id }))
-    // A request from an earlier epoch of the application is refused, like a grant of that epoch.
-    const consented = {
-      ...request,
-      applicationId,
-      applicationEpoch: request.application.epoch,
-      userId: user.id,
-      role: user.role
-    }
+    const consented = { ...request, user }
     yield* untilSaved(
       Effect.flatMap(
         grants.find(applicationId, user.id),
@@ -257,7 +260,7 @@ const make = Effect.gen(function*() {
   })
 
   const exchange: OAuth.Service["exchange"] = (
-    { client, code, idempotencyKey = Option.none(), onReplay = Effect.void, redirectUri, verifier }
+    { client, code, idempotencyKey = Option.none(), onReplay = ignoreReplay, redirectUri, verifier }
   ) =>
     withNow((now) =>
       withClient(
@@ -289,7 +292,7 @@ const make = Effect.gen(function*() {
     )
 
   const refresh: OAuth.Service["refresh"] = (
-    { client, idempotencyKey = Option.none(), onReplay = Effect.void, scope = Option.none(), token }
+    { client, idempotencyKey = Option.none(), onReplay = ignoreReplay, scope = Option.none(), token }
   ) =>
     withNow((now) =>
       withClient(client, now, () => {
@@ -308,42 +311,19 @@ const make = Effect.gen(function*() {
       })
     )
 
-  /** Describes a token. Its form shows its kind. */
-  const introspectAt = (token: Redacted.Redacted<string>, now: DateTime.Utc) => {
-    const hash = shortened(hashOf(token))
-    const access = Token.parse("access", token)
-    const ifActive = <A>({ state }: Application.Standing, known: Option.Option<A>) =>
-      state === "active" ? known : Option.none()
-    return Option.isSome(access)
-      ? inspect(
-        access,
-        (grant, _, application) => ifActive(application, Introspection.ofAccess(grant, hash, now))
-      )
-      : inspect(
-        Token.parseRefresh(token),
-        (grant, _, application) => ifActive(application, Introspection.ofRefresh(grant, hash, now))
-      )
-  }
-
-  /** The grant that an application may revoke by this token. */
-  const findRevocable = (token: Redacted.Redacted<string>, now: DateTime.Utc) => {
-    const access = Token.parse("access", token)
-    return Option.isSome(access)
-      ? inspect(access, (grant) => Option.as(Access.find(grant, shortened(hashOf(token)), now), grant))
-      : inspect(Token.parseRefresh(token), (grant, name) => {
-        const standing = Grant.standingOf(grant, token, name, secrets)
-        return standing === "current" || standing === "replaced" ? Option.some(grant) : Option.none()
-      })
-  }
-
   const revoke = Effect.fn("OAuth.revoke")((client: ClientCredentials, token: Redacted.Redacted<string>) =>
     withNow((now) =>
       withClient(client, now, () =>
         untilSaved(Effect.gen(function*() {
-          const found = yield* findRevocable(token, now)
-          const grant = Option.filter(found, ({ applicationId }) => applicationId === client.id)
-          if (Option.isSome(grant)) yield* grants.save(Grant.revoke(grant.value))
-          return Option.map(grant, ({ userId }) => userId)
+          const found = yield* inspect(token, ({ grant }, hash, refreshName) => {
+            const isKnown = Option.match(refreshName, {
+              onNone: () => Option.isSome(Access.find(grant, hash, now)),
+              onSome: (name) => !["unknown", "revoked"].includes(Grant.standingOf(grant, token, name, secrets))
+            })
+            return isKnown && grant.applicationId === client.id ? Option.some(grant) : Option.none()
+          })
+          if (Option.isSome(found)) yield* grants.save(Grant.revoke(found.value))
+          return Option.map(found, ({ userId }) => userId)
         })))
     )
   )
@@ -375,9 +355,12 @@ const make = Effect.gen(function*() {
   const introspect = Effect.fn("OAuth.introspect")(
     (token: Redacted.Redacted<string>, audience: Option.Option<ApplicationId>) =>
       withNow((now) =>
-        Effect.map(
-          introspectAt(token, now),
-          Option.filter(({ applicationId }) => Option.isNone(audience) || audience.value === applicationId)
+        inspect(
+          token,
+          ({ application, grant }, hash, refreshName) =>
+            application.state !== "active" || Option.exists(audience, (id) => id !== grant.applicationId)
+              ? Option.none()
+              : Access.describe(grant, hash, Option.isSome(refreshName) ? "refresh" : "access", now)
         )
       )
   )
@@ -398,18 +381,8 @@ const make = Effect.gen(function*() {
     return { users: active.length, lastUse: Arr.last(Arr.sort(uses, DateTime.Order)) }
   })
 
-  return OAuth.of({
-    authenticate,
-    authorize,
-    authorized,
-    connected,
-    consent,
-    exchange,
-    introspect,
-    refresh,
-    revoke,
-    revokeByUser
-  })
+  const requests = { authorize, consent, exchange, refresh, revoke }
+  return OAuth.of({ ...requests, authenticate, authorized, connected, introspect, revokeByUser })
 })
 
 export const layer: Layer.Layer<OAuth, never, Application.ApplicationStore | GrantStore | Secrets> = Layer.effect(

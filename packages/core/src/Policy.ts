@@ -45,10 +45,13 @@ export declare namespace Policy {
      * immediately).
      */
     readonly refreshRetryWithoutKey: Duration.Duration
-    /** Time after a rotation in which its predecessor counts as a client's double send, and not as a theft. */
+    /**
+     * What a replaced refresh token or a used code causes beside its refusal: nothing, or the end of its line of tokens.
+     * RFC 9700 §4.14.2 asks for `revoke` for public clients. Here, every client proves a secret.
+     */
+    readonly replay: "refuse" | "revoke"
+    /** With `revoke`: time after the first use in which the second one counts as a client's double send. */
     readonly replayGrace: Duration.Duration
-    /** Whether the replay of a replaced refresh token or a used code revokes the grant (RFC 9700 §4.14.2). */
-    readonly revokeOnReplay: boolean
     /** Time for which a rotated client or signing secret stays valid beside its successor. */
     readonly secretOverlap: Duration.Duration
     /** Timeout for the answer of a callback, from the start of the attempt (requirements §8: 2 s). */
@@ -98,8 +101,8 @@ export const documented: Policy.Service = {
   maxCodes: 20,
   refreshRetry: Duration.minutes(10),
   refreshRetryWithoutKey: Duration.zero,
+  replay: "refuse",
   replayGrace: Duration.seconds(60),
-  revokeOnReplay: true,
   secretOverlap: Duration.days(1),
   callbackTimeout: Duration.seconds(2),
   deliveryDelays: [Duration.seconds(5), Duration.seconds(60)],
@@ -123,7 +126,8 @@ export const rfc: Policy.Service = {
   acceptQueryParameters: false,
   revokedTokenStatus: 400,
   describeRefusedRevocation: true,
-  redirectErrorsBeforeSignIn: false
+  redirectErrorsBeforeSignIn: false,
+  replay: "revoke"
 }
 
 export class Policy extends Context.Reference<Policy>()("@startlist/core/Policy", {

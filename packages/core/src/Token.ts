@@ -21,7 +21,8 @@ export const Code = Schema.Struct({
   /** BASE64URL(SHA-256(code_verifier)), RFC 7636 §4.2. */
   challenge: Schema.OptionFromNullOr(Schema.String),
   expiresAt: Schema.DateTimeUtcFromNumber,
-  redeemed: Schema.Boolean
+  /** When the code was exchanged, and the generation with which its line began. */
+  redeemed: Schema.OptionFromNullOr(Schema.Struct({ at: Schema.DateTimeUtcFromNumber, line: Schema.NonNegativeInt }))
 })
 export type Code = typeof Code.Type
 

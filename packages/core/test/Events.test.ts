@@ -66,6 +66,7 @@ const connected = (id: number, status: Grant.Grant["status"]) =>
       epoch: 1,
       applicationEpoch: 0,
       generation: 0,
+      lineStart: 1,
       grantedAt: now,
       refresh: Option.none(),
       access: AccessTokens.none,

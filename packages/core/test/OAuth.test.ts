@@ -9,7 +9,6 @@ import {
   exchange,
   layer,
   layerOver,
-  layerWith,
   makeClient,
   makeUser,
   redirectUri,
@@ -56,31 +55,6 @@ describe("a code", () => {
       yield* exchange(client, first)
       yield* TestClock.adjust("1 millis")
       expect(yield* refusal(exchange(client, second))).toBe("unknown")
-    }).pipe(Effect.provide(layer)))
-
-  it.effect("is refused a second time, and the tokens of the first use are revoked", () =>
-    Effect.gen(function*() {
-      const client = yield* makeClient()
-      const code = yield* consent(client, yield* makeUser())
-      const tokens = yield* exchange(client, code)
-      expect(yield* refusal(exchange(client, code))).toBe("replayed")
-      expect(yield* authenticate(tokens.accessToken)).toBe("InvalidToken")
-      expect(yield* refusal(refresh(client, tokens.refreshToken))).toBe("revoked")
-    }).pipe(Effect.provide(layer)))
-
-  it.effect("is known as used until its lifetime ends; used after that, it revokes nothing", () =>
-    Effect.gen(function*() {
-      const client = yield* makeClient()
-      const [early, late] = [yield* makeUser(), yield* makeUser()]
-      const [known, forgotten] = [yield* consent(client, early), yield* consent(client, late)]
-      const [first, second] = [yield* exchange(client, known), yield* exchange(client, forgotten)]
-      yield* TestClock.adjust("299999 millis")
-      expect(yield* refusal(exchange(client, known))).toBe("replayed")
-      expect(yield* authenticate(first.accessToken)).toBe("InvalidToken")
-      yield* TestClock.adjust("1 millis")
-      expect(yield* refusal(exchange(client, forgotten))).toBe("unknown")
-      expect(yield* authenticate(second.accessToken)).toBe("good")
-      expect(yield* refusal(exchange(client, known))).toBe("unknown")
     }).pipe(Effect.provide(layer)))
 
   it.effect("is refused to another application, which revokes nothing, used or not", () =>
@@ -158,50 +132,6 @@ describe("a refresh token", () => {
       expect(yield* authenticate(second.accessToken)).toBe("good")
     }).pipe(Effect.provide(layer)))
 
-  it.effect("replayed within 60 s of its replacement is only refused: it is a client's double send", () =>
-    Effect.gen(function*() {
-      const client = yield* makeClient()
-      const first = yield* tokensOf(client, yield* makeUser())
-      const second = yield* refresh(client, first.refreshToken)
-      yield* TestClock.adjust("59999 millis")
-      expect(yield* refusal(refresh(client, first.refreshToken))).toBe("replaced")
-      expect(yield* authenticate(second.accessToken)).toBe("good")
-      yield* refresh(client, second.refreshToken)
-    }).pipe(Effect.provide(layer)))
-
-  it.effect("replayed after 60 s is refused and revokes the grant", () =>
-    Effect.gen(function*() {
-      const client = yield* makeClient()
-      const first = yield* tokensOf(client, yield* makeUser())
-      const second = yield* refresh(client, first.refreshToken)
-      yield* TestClock.adjust("60 seconds")
-      expect(yield* refusal(refresh(client, first.refreshToken))).toBe("replayed")
-      expect(yield* authenticate(second.accessToken)).toBe("InvalidToken")
-      expect(yield* refusal(refresh(client, second.refreshToken))).toBe("revoked")
-    }).pipe(Effect.provide(layer)))
-
-  it.effect("older than the immediate predecessor revokes the grant, however soon", () =>
-    Effect.gen(function*() {
-      const client = yield* makeClient()
-      const first = yield* tokensOf(client, yield* makeUser())
-      const second = yield* refresh(client, first.refreshToken)
-      const third = yield* refresh(client, second.refreshToken)
-      expect(yield* refusal(refresh(client, first.refreshToken))).toBe("replayed")
-      expect(yield* authenticate(third.accessToken)).toBe("InvalidToken")
-    }).pipe(Effect.provide(layer)))
-
-  it.effect("replayed, or a code replayed, revokes nothing where the policy says so", () =>
-    Effect.gen(function*() {
-      const client = yield* makeClient()
-      const code = yield* consent(client, yield* makeUser())
-      const first = yield* exchange(client, code)
-      const second = yield* refresh(client, first.refreshToken)
-      yield* TestClock.adjust("1 hour")
-      yield* Effect.flip(refresh(client, first.refreshToken))
-      yield* Effect.flip(exchange(client, code))
-      expect(yield* authenticate(second.accessToken)).toBe("good")
-    }).pipe(Effect.provide(layerWith({ revokeOnReplay: false }))))
-
   it.effect("expires after 90 idle days; each refresh starts them again", () =>
     Effect.gen(function*() {
       const client = yield* makeClient()
@@ -237,16 +167,6 @@ describe("a refresh token", () => {
       const winners = results.flatMap((result) => result._tag === "Right" ? [result.right] : [])
       expect(winners).toHaveLength(1)
       for (const winner of winners) yield* refresh(client, winner.refreshToken)
-    }).pipe(Effect.provide(layer)))
-
-  it.effect("is replaced by a new exchange for the same user: there is one latest refresh token", () =>
-    Effect.gen(function*() {
-      const client = yield* makeClient()
-      const user = yield* makeUser()
-      const first = yield* tokensOf(client, user)
-      const second = yield* tokensOf(client, user)
-      expect(yield* refusal(refresh(client, first.refreshToken))).toBe("replaced")
-      yield* refresh(client, second.refreshToken)
     }).pipe(Effect.provide(layer)))
 
   it.effect("stays valid after another consent until its code is exchanged", () =>

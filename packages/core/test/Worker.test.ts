@@ -92,6 +92,7 @@ const queue = (applicationId: Application.ApplicationId, objects: ReadonlyArray<
       epoch: 1,
       applicationEpoch: 0,
       generation: 0,
+      lineStart: 1,
       grantedAt: now,
       refresh: Option.none(),
       access: AccessTokens.none,

@@ -1,7 +1,7 @@
 /** A client that disconnects right after a request cannot prevent its audit entry. */
 import { expect } from "@effect/vitest"
 import type { Audit } from "@startlist/http"
-import { Deferred, Effect, Fiber } from "effect"
+import { Deferred, Effect, Fiber, TestClock } from "effect"
 import * as Browser from "../../pages/test/support/Browser.ts"
 import { Service } from "../../pages/test/support/Service.ts"
 import { testing, type TestWorld } from "../../pages/test/support/Testing.ts"
@@ -91,11 +91,13 @@ testing(
       yield* breakOff(world.form("/oauth/revoke", { ...client, token }), { action: "revocation", method: "save" })
       const code = yield* world.codeOf()
       yield* world.exchange(code)
+      yield* TestClock.adjust("1 minute")
       yield* breakOff(world.exchange(code), { action: "replay_refused", method: "save" })
       for (const change of changes) {
         const browser = world[change.by]
         const { action, hidden } = Browser.formTo(change.to(world), yield* browser.get(change.page(world)))
         yield* breakOff(browser.post(action, { ...hidden, ...change.fields }), change)
       }
-    })
+    }),
+  { policy: { replay: "revoke" } }
 )

@@ -1,5 +1,6 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
+import { Service } from "../../pages/test/support/Service.ts"
 import { testing } from "../../pages/test/support/Testing.ts"
 import * as World from "../../pages/test/support/World.ts"
 
@@ -59,26 +60,53 @@ describe("POST /oauth/token with a refresh token (requirements §4.3)", () => {
       })
   )
 
-  testing("a replay of the previous token within 60 s is only refused", (world) =>
-    Effect.gen(function*() {
-      const first = yield* world.tokens()
-      const second = World.tokensOf(yield* world.refresh(first.refresh_token))
-      yield* TestClock.adjust("59 seconds")
-      yield* world.refresh(first.refresh_token)
-      expect((yield* world.refresh(second.refresh_token)).status).toBe(200)
-    }))
+  const describedAs = (text: string) =>
+    expect.objectContaining({ status: 401, body: expect.stringContaining(`"error_description":"${text}`) })
 
   testing(
-    "a later replay is refused with 401 and revokes the grant (RFC 9700 §4.14.2)",
+    "a replay, of any age, is refused with 401, and its audit entry names the user and the reason",
     (world) =>
       Effect.gen(function*() {
+        const { audit } = yield* Service
         const first = yield* world.tokens()
         const second = World.tokensOf(yield* world.refresh(first.refresh_token))
-        yield* TestClock.adjust("61 seconds")
+        for (const pause of ["0 seconds", "61 seconds", "1 hour"] as const) {
+          yield* TestClock.adjust(pause)
+          expect(yield* world.refresh(first.refresh_token)).toEqual(describedAs("the refresh token was replaced"))
+        }
+        expect((yield* world.athleteWith(second.access_token)).status).toBe(200)
+        expect((yield* world.refresh(second.refresh_token)).status).toBe(200)
+        yield* world.tokens()
+        expect(yield* world.refresh(second.refresh_token)).toEqual(describedAs("the refresh token is of an earlier"))
+        const entries = audit.filter(({ action }) => action === "replay_refused")
+        expect(entries.map(({ detail }) => detail)).toEqual(["replaced", "replaced", "replaced", "superseded"])
+        for (const { actor, subject } of entries) {
+          expect(actor).toMatchObject({ _tag: "Application", applicationId: Number(world.client.client_id) })
+          expect(subject).toMatchObject({ _tag: "User", userId: world.athlete.id })
+        }
+      })
+  )
+
+  testing(
+    "with REPLAY=revoke, a replay after 60 s ends its line (RFC 9700 §4.14.2), and the audit says so",
+    (world) =>
+      Effect.gen(function*() {
+        const { audit } = yield* Service
+        const first = yield* world.tokens()
+        const second = World.tokensOf(yield* world.refresh(first.refresh_token))
+        yield* TestClock.adjust("59 seconds")
         expect(yield* world.refresh(first.refresh_token)).toEqual(isInvalidGrant(401))
+        expect((yield* world.athleteWith(second.access_token)).status).toBe(200)
+        yield* TestClock.adjust("1 second")
+        expect(yield* world.refresh(first.refresh_token)).toEqual(
+          describedAs("the code or refresh token was used before")
+        )
         expect(yield* world.refresh(second.refresh_token)).toEqual(isInvalidGrant(401))
         expect((yield* world.athleteWith(second.access_token)).status).toBe(401)
-      })
+        const details = audit.flatMap(({ action, detail }) => action === "replay_refused" ? [detail] : [])
+        expect(details).toEqual(["replaced", "replayed", "superseded"])
+      }),
+    { policy: { replay: "revoke" } }
   )
 
   testing(

@@ -105,6 +105,8 @@ const misspelling = (variables: Iterable<string>): Option.Option<string> =>
     ({ given, meant }) => `${given}: there is no such setting. If you mean ${meant}, rename it; otherwise remove it.`
   )
 
+const presets = { documented: Policy.documented, rfc: Policy.rfc }
+
 const toConfiguration = (
   given: Variables,
   isTerminal: boolean
@@ -112,7 +114,8 @@ const toConfiguration = (
   ...given,
   installation: Option.orElse(given.installation, () => Option.map(given.authUrl, (url) => new URL(url).host)),
   policy: {
-    ...(given.profile === "rfc" ? Policy.rfc : Policy.documented),
+    ...presets[given.profile],
+    replay: Option.getOrElse(given.replay, () => presets[given.profile].replay),
     scopes: given.scopes,
     webhookScope: given.webhookScope,
     platformNames: [...new Set([given.platformName, ourName])],

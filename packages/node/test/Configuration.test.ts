@@ -78,6 +78,16 @@ describe("defaults", () => {
       expect(policy).toMatchObject({ ...Policy.rfc, scopes: ["a", "b+c"] })
     }))
 
+  it.effect("a replay is only refused unless PROFILE=rfc or REPLAY=revoke; REPLAY overrides the profile", () =>
+    Effect.gen(function*() {
+      const given = (environment: Record<string, string>) =>
+        Effect.map(decode(environment), ({ policy }) => policy.replay)
+      expect([yield* given({}), yield* given({ PROFILE: "rfc" })]).toEqual(["refuse", "revoke"])
+      for (const PROFILE of ["documented", "rfc"]) {
+        for (const REPLAY of ["refuse", "revoke"]) expect(yield* given({ PROFILE, REPLAY })).toBe(REPLAY)
+      }
+    }))
+
   it.effect("the webhook API needs no scope unless WEBHOOK_SCOPE names one", () =>
     Effect.gen(function*() {
       expect((yield* decode({})).policy.webhookScope).toEqual(Option.none())
@@ -191,6 +201,7 @@ const wrong: ReadonlyArray<readonly [name: string, value: string, others?: Reado
   ["CALLBACK_TRACEPARENT", "yes"],
   ["CALLBACK_TRACEPARENT", "true"],
   ["PROFILE", "strict"],
+  ["REPLAY", "ignore"],
   ["SCOPES", "a b"],
   ["SCOPES", "a,a"],
   ["SCOPES", "a,\"b\""],

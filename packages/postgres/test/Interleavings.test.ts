@@ -44,6 +44,7 @@ const told = Effect.gen(function*() {
     epoch: 1,
     applicationEpoch: 0,
     generation: 0,
+    lineStart: 1,
     grantedAt: instant(0),
     refresh: Option.none(),
     access: AccessTokens.none,

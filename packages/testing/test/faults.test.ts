@@ -102,10 +102,8 @@ describe("a fault", () => {
       const consent = Grant.consent(
         Option.none(),
         {
-          applicationId,
-          userId,
-          applicationEpoch: 0,
-          role: "athlete",
+          application: { id: applicationId, epoch: 0 },
+          user: { id: userId, role: "athlete" },
           scope: ["read"],
           redirectUri: "https://application.example.test/",
           state: Option.none(),

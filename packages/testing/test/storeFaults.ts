@@ -584,7 +584,15 @@ const fields: ReadonlyArray<StoreFault> = [
   })),
   changedGrant("a code is never used", (grant) => ({
     ...grant,
-    codes: grant.codes.map((code) => ({ ...code, redeemed: false }))
+    codes: grant.codes.map((code) => ({ ...code, redeemed: Option.none() }))
+  })),
+  changedGrant("a used code forgets its line", (grant) => ({
+    ...grant,
+    codes: grant.codes.map((code) => ({ ...code, redeemed: Option.map(code.redeemed, (one) => ({ ...one, line: 0 })) }))
+  })),
+  changedGrant("the present line began with the current token", (grant) => ({
+    ...grant,
+    lineStart: grant.generation
   })),
   changedGrant("the state of a code has at most 1000 characters", (grant) => ({
     ...grant,

@@ -9,15 +9,27 @@ interface Credential {
   readonly expiresAt: number
 }
 
+/** A line of tokens: those of one exchange and of the refreshes after it (law 1c). */
+interface Token extends Credential {
+  readonly line: number
+}
+
+interface Code extends Credential {
+  /** Its exchange, and the line that began. */
+  readonly use: { readonly at: number; readonly line: number } | null
+}
+
 export interface Grant {
   readonly isAlive: boolean
   /** Number of consents after revocations. */
   readonly life: number
-  readonly codes: Readonly<Record<number, Credential & { readonly isUsed: boolean }>>
+  /** Number of exchanges in this life. Only the last line can be refreshed. */
+  readonly line: number
+  readonly codes: Readonly<Record<number, Code>>
   /** By pair of tokens: its access token, and its refresh token. */
-  readonly access: Readonly<Record<number, Credential>>
-  readonly refresh: Readonly<Record<number, Credential>>
-  /** The pairs of tokens whose refresh tokens are the current one and the one before. */
+  readonly access: Readonly<Record<number, Token>>
+  readonly refresh: Readonly<Record<number, Token>>
+  /** The pairs of tokens whose refresh tokens are the current one and the one before. None: the last line has ended. */
   readonly current: number | null
   readonly previous: number | null
   readonly rotatedAt: number
@@ -29,6 +41,7 @@ export interface Grant {
 export const none: Grant = {
   isAlive: false,
   life: 0,
+  line: 0,
   codes: {},
   access: {},
   refresh: {},
@@ -73,16 +86,20 @@ const newest = <A extends Credential>(
 export const consent = (grant: Grant, code: number, at: number): Grant => {
   const { access, codes, refresh } = grant
   const living = grant.isAlive ? grant : { ...none, access, codes, refresh, isAlive: true, life: grant.life + 1 }
-  const issued = { life: living.life, expiresAt: at + codeLifetime, isUsed: false }
+  const issued = { life: living.life, expiresAt: at + codeLifetime, use: null }
   return { ...living, codes: newest({ ...codes, [code]: issued }, maxCodes, at) }
 }
 
 export const end = (grant: Grant): Grant => ({ ...grant, isAlive: false })
 
 const issue = (grant: Grant, pair: number, origin: string, at: number): Outcome => {
-  const { current: previous, life } = grant
-  const access = newest({ ...grant.access, [pair]: { life, expiresAt: at + accessLifetime } }, maxAccessTokens, at)
-  const refresh = { ...grant.refresh, [pair]: { life, expiresAt: at + refreshIdle } }
+  const { current: previous, life, line } = grant
+  const access = newest(
+    { ...grant.access, [pair]: { life, line, expiresAt: at + accessLifetime } },
+    maxAccessTokens,
+    at
+  )
+  const refresh = { ...grant.refresh, [pair]: { life, line, expiresAt: at + refreshIdle } }
   return { result: "ok", grant: { ...grant, access, refresh, current: pair, previous, rotatedAt: at, origin }, pair }
 }
 
@@ -90,46 +107,64 @@ const issue = (grant: Grant, pair: number, origin: string, at: number): Outcome 
 const repeats = ({ origin, rotatedAt }: Grant, asked: string, key: string, at: number): boolean =>
   key !== "" && origin === asked && at < rotatedAt + retryWindow
 
+/** What a used code or a replaced refresh token causes beside its refusal (`REPLAY`). */
+export type Replay = "refuse" | "revoke"
+
 /** A request for tokens, which issues `pair`. `key` is its `Idempotency-Key`, or empty. */
 interface Asked {
   readonly key: string
   readonly pair: number
   readonly at: number
+  readonly replay: Replay
+}
+
+/** A second use. By the policy, the line that is the last one ends: its refresh token and its access tokens. */
+const usedAgain = (grant: Grant, reason: string, line: number, usedAt: number, { at, replay }: Asked): Outcome => {
+  const isLast = line === grant.line && grant.current !== null
+  if (replay === "refuse" || !isLast || at < usedAt + replayGrace) return { result: reason, grant }
+  const { life } = grant
+  const others = Object.entries(grant.access).filter(([, token]) => token.life !== life || token.line !== line)
+  const left = { ...grant, access: Object.fromEntries(others), current: null, previous: null }
+  return { result: "replayed", grant: left }
 }
 
 /** The exchange of a code. `fits`: client, redirect URI and verifier are those of the code. */
 export const redeem = (
   grant: Grant,
   code: number,
-  { at, fits, key, pair }: Asked & { readonly fits: boolean }
+  asking: Asked & { readonly fits: boolean }
 ): Outcome => {
+  const { at, fits, key, pair } = asking
   const found = grant.codes[code]
   if (found === undefined || at >= found.expiresAt || !isLive(grant, found)) return { result: "unknown", grant }
   if (!fits) return { result: "mismatch", grant }
   const asked = `code ${code} ${key}`
-  if (!found.isUsed) {
-    return issue({ ...grant, codes: { ...grant.codes, [code]: { ...found, isUsed: true } } }, pair, asked, at)
+  if (found.use === null) {
+    const use = { at, line: grant.line + 1 }
+    return issue({ ...grant, line: use.line, codes: { ...grant.codes, [code]: { ...found, use } } }, pair, asked, at)
   }
-  if (repeats(grant, asked, key, at)) return { result: "ok", grant, pair: grant.current }
-  return { result: "replayed", grant: end(grant) }
+  return repeats(grant, asked, key, at)
+    ? { result: "ok", grant, pair: grant.current }
+    : usedAgain(grant, "used", found.use.line, found.use.at, asking)
 }
 
 /** A refresh. `isOwner`: the client is that of the token. */
 export const refresh = (
   grant: Grant,
   token: number,
-  { at, isOwner, key, pair }: Asked & { readonly isOwner: boolean }
+  asking: Asked & { readonly isOwner: boolean }
 ): Outcome => {
+  const { at, isOwner, key, pair } = asking
   const found = grant.refresh[token]
   if (found === undefined) return { result: "unknown", grant }
   if (!isOwner) return { result: "mismatch", grant }
   if (!isLive(grant, found)) return { result: "revoked", grant }
   const asked = `refresh token ${token} ${key}`
   if (grant.current !== token) {
+    if (found.line !== grant.line || grant.current === null) return { result: "superseded", grant }
     if (repeats(grant, asked, key, at)) return { result: "ok", grant, pair: grant.current }
-    return grant.previous === token && at < grant.rotatedAt + replayGrace
-      ? { result: "replaced", grant }
-      : { result: "replayed", grant: end(grant) }
+    const replacedAt = grant.previous === token ? grant.rotatedAt : -Infinity
+    return usedAgain(grant, "replaced", found.line, replacedAt, asking)
   }
   return at < found.expiresAt ? issue(grant, pair, asked, at) : { result: "expired", grant }
 }

@@ -10,6 +10,7 @@ import type { HistoryEntry } from "./HistoryEntry.ts"
 
 /** Records are numbered in the order of their appearance. Times are seconds. */
 export interface State {
+  readonly replay: Grant.Replay
   /** By `application/user`. */
   readonly grants: Readonly<Record<string, Grant.Grant>>
   /** Applications that are not active. */
@@ -24,7 +25,8 @@ export interface State {
   readonly deliveries: Readonly<Record<number, ReadonlyArray<string>>>
 }
 
-export const empty: State = {
+export const empty = (replay: Grant.Replay): State => ({
+  replay,
   grants: {},
   standing: {},
   paused: {},
@@ -32,7 +34,7 @@ export const empty: State = {
   subscriptions: {},
   registrations: {},
   deliveries: {}
-}
+})
 
 /** The expected result, and the state after it: the same state if nothing is saved. */
 export interface Prediction {
@@ -83,7 +85,8 @@ const issued = (state: State, key: string, { grant, pair, result }: Grant.Outcom
 })
 
 export const predict = (state: State, entry: HistoryEntry): Prediction => {
-  const { at } = entry
+  const { at, made: pair } = entry
+  const { replay } = state
   const refused = (result: string, next: State = state): Prediction => ({ result, next })
   const ok = (next: State): Prediction => ({ result: "ok", next })
   if ("client" in entry && state.standing[entry.client]) return refused("InvalidClient")
@@ -96,12 +99,12 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
     case "Redeemed": {
       const [key, grant] = ownerOf(state, "codes", entry.code) ?? []
       if (grant === undefined || key === undefined) return refused("unknown")
-      return issued(state, key, Grant.redeem(grant, entry.code, { ...entry, pair: entry.made }), entry.made)
+      return issued(state, key, Grant.redeem(grant, entry.code, { ...entry, pair, replay }), pair)
     }
     case "Refreshed": {
       const [key, grant] = ownerOf(state, "refresh", entry.token) ?? []
       if (grant === undefined || key === undefined) return refused("unknown")
-      return issued(state, key, Grant.refresh(grant, entry.token, { ...entry, pair: entry.made }), entry.made)
+      return issued(state, key, Grant.refresh(grant, entry.token, { ...entry, pair, replay }), pair)
     }
     case "Revoked": {
       const [key, grant] = ownerOf(state, entry.by, entry.token) ?? []

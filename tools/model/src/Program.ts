@@ -46,6 +46,8 @@ export interface Options {
   readonly seed: number
   /** Whether virtual time waits for the stores, as a database needs. Default: no. */
   readonly isExternal?: boolean
+  /** Default: `refuse`. */
+  readonly replay?: Policy.Policy.Service["replay"]
 }
 
 /** The documented policy, with fewer polls for programs that last for months. */
@@ -89,14 +91,14 @@ const run = (
         (services) => Effect.provide(interpret(program, fixture, label), services)
       )
     ).pipe(
-      Effect.provideService(Policy.Policy, policy)
+      Effect.provideService(Policy.Policy, { ...policy, replay: options.replay ?? policy.replay })
     )
   })
 
 const interpret = (program: Operation.Program, fixture: ProgramFixture, label: string) =>
   Effect.gen(function*() {
     const history: Array<string> = []
-    let states: ReadonlyArray<Model.State> = [Model.empty]
+    let states: ReadonlyArray<Model.State> = [Model.empty((yield* Policy.Policy).replay)]
 
     const fail = (reason: string) => new LawBroken({ history: [...history, reason] })
     const settle = (seen: ReadonlyArray<HistoryEntry>) =>

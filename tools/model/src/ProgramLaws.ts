@@ -14,7 +14,8 @@ export interface Options {
   readonly numRuns?: number
 }
 
-const runs = FastCheck.record({ program: Operation.program(), seed: FastCheck.nat() })
+const replay = FastCheck.constantFrom("refuse" as const, "revoke" as const)
+const runs = FastCheck.record({ program: Operation.program(), replay, seed: FastCheck.nat() })
 
 /** The law of these stores as a test. A failure prints the shortest program that was found, and its seed. */
 export const suite = <E>(
@@ -26,6 +27,7 @@ export const suite = <E>(
     about: "programs",
     laws: [
       law("the laws hold for every program, with parallel steps, killed workers and time travel", () =>
-        forAll(runs, ({ program, seed }) => Program.check(program, { seed, isExternal }), { numRuns }))
+        forAll(runs, ({ program, replay, seed }) =>
+          Program.check(program, { seed, isExternal, replay }), { numRuns }))
     ]
   }])

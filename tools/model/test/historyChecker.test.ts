@@ -52,19 +52,20 @@ const explained: Readonly<Record<string, History>> = {
     operation(50, 51, bearer(2), status(200)),
     operation(60, 61, refresh(2), pair(3))
   ],
-  "a code that is exchanged twice ends the grant, and a later consent begins it again": [
+  "a code that is exchanged twice is refused, and a later exchange supersedes the refresh token of its line": [
     operation(10, 11, exchange(1), status(400)),
-    operation(20, 21, bearer(1), status(401)),
+    operation(20, 21, bearer(1), status(200)),
     operation(30, 31, consent, { status: 303, code: 2 }),
     operation(40, 41, exchange(2), pair(2)),
     operation(50, 51, refresh(1), status(401)),
-    operation(60, 61, bearer(2), status(200))
+    operation(60, 61, bearer(1), status(200)),
+    operation(70, 71, bearer(2), status(200))
   ],
-  "a refresh token that is two generations old ends the grant": [
+  "a refresh token that is two generations old is refused": [
     operation(10, 11, refresh(1), pair(2)),
     operation(20, 21, refresh(2), pair(3)),
     operation(30, 31, refresh(1), status(401)),
-    operation(40, 41, refresh(3), status(401))
+    operation(40, 41, refresh(3), pair(4))
   ]
 }
 
@@ -85,6 +86,15 @@ const unexplained: Readonly<Record<string, History>> = {
     operation(10, 20, revoke(1)),
     operation(30, 31, bearer(1), status(401)),
     operation(40, 41, bearer(1), status(200))
+  ],
+  "a replaced refresh token ends the grant": [
+    operation(10, 11, refresh(1), pair(2)),
+    operation(20, 21, refresh(1), status(401)),
+    operation(30, 31, refresh(2), status(401))
+  ],
+  "a code that is exchanged twice ends the access": [
+    operation(10, 11, exchange(1), status(400)),
+    operation(20, 21, bearer(1), status(401))
   ],
   "a retry with the key gives another pair": [
     operation(10, 11, refresh(1, "k"), pair(2)),

@@ -3,10 +3,10 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import type { Introspection } from "@startlist/core/Access"
 import type { ApplicationId } from "@startlist/core/Application"
 import { Applications } from "@startlist/core/Applications"
 import { toSeconds } from "@startlist/core/Event"
-import type { Introspection } from "@startlist/core/Introspection"
 import { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import { Secrets } from "@startlist/core/Secrets"
@@ -21,13 +21,13 @@ import * as ClientAuthentication from "./ClientAuthentication.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
 
 /** RFC 7662 §2.2; identifiers are strings there. */
-const toBody = ({ applicationId, expiresAt, issuedAt, kind, scope, userId }: Introspection) => ({
+const toBody = ({ applicationId, createdAt, expiresAt, kind, scope, userId }: Introspection) => ({
   active: true,
   scope: scope.join(" "),
   client_id: String(applicationId),
   sub: String(userId),
   exp: toSeconds(expiresAt),
-  iat: toSeconds(issuedAt),
+  iat: toSeconds(createdAt),
   ...(kind === "access" ? { token_type: "Bearer" } : {})
 })
 

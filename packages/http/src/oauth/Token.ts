@@ -8,7 +8,7 @@ import type { InvalidClient } from "@startlist/core/Application"
 import type { ClientCredentials } from "@startlist/core/Applications"
 import { toSeconds } from "@startlist/core/Event"
 import type { InvalidGrant, ScopeExceeded } from "@startlist/core/Grant"
-import { type Exchange, type MissingParameter, OAuth } from "@startlist/core/OAuth"
+import { type Exchange, type MissingParameter, OAuth, type OnReplay } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import type { StoreError } from "@startlist/core/Store"
 import type { Tokens } from "@startlist/core/Token"
@@ -64,14 +64,12 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
    * For a code, RFC 6749 §5.2 has 400.
    */
   const statusOf = (reason: InvalidGrant["reason"], grantType: GrantType): 400 | 401 =>
-    grantType === "refresh_token" && (reason === "replaced" || reason === "replayed" || reason === "revoked")
-      ? policy.revokedTokenStatus
-      : 400
+    grantType === "refresh_token" && invalidated.has(reason) ? policy.revokedTokenStatus : 400
 
-  const recordReplay = (client: ClientCredentials, { address }: Request) =>
+  const recordReplay = (client: ClientCredentials, { address }: Request): OnReplay => ({ reason, userId }) =>
     Effect.flatMap(DateTime.now, (at) => {
-      const application = Party.Application({ applicationId: client.id })
-      return audit.record({ at, action: "replay_refused", actor: application, subject: application, address })
+      const [actor, subject] = [Party.Application({ applicationId: client.id }), Party.User({ userId })]
+      return audit.record({ at, action: "replay_refused", actor, subject, address, detail: reason })
     })
 
   const exchange = ({ client, idempotencyKey, onReplay }: Common, parameters: Parameters) => {
@@ -155,12 +153,17 @@ type GrantType = "authorization_code" | "refresh_token"
 
 const isGrantType = (value: string): value is GrantType => value === "authorization_code" || value === "refresh_token"
 
+/** Refusals of a refresh token that was good once. */
+const invalidated: ReadonlySet<InvalidGrant["reason"]> = new Set(["replaced", "superseded", "replayed", "revoked"])
+
 const descriptions: Readonly<Record<InvalidGrant["reason"], string>> = {
   unknown: "the code or refresh token is unknown, or the code has expired",
   expired: "the refresh token has expired",
   mismatch: "the code or refresh token was issued for another client, redirect_uri or code_challenge",
+  used: "the code was used before",
   replaced: "the refresh token was replaced by a newer one",
-  replayed: "the code or refresh token was used before, and access was revoked",
+  superseded: "the refresh token is of an earlier connection: use the latest tokens, or connect the user again",
+  replayed: "the code or refresh token was used before, so all tokens since its code were revoked",
   revoked: "access was revoked",
   scopeless: "none of the granted scopes exists any more. Ask the user for access with other scopes."
 }

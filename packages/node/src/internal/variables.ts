@@ -49,6 +49,7 @@ export const variables = Config.all({
     Config.withDefault(Policy.documented.refreshRetryWithoutKey)
   ),
   profile: Setting.oneOf("PROFILE", ["documented", "rfc"]).pipe(Config.withDefault("documented")),
+  replay: Config.option(Setting.oneOf("REPLAY", ["refuse", "revoke"])),
   scopes: Setting.scopes("SCOPES").pipe(Config.withDefault(Policy.documented.scopes)),
   webhookScope: Config.option(Setting.scope("WEBHOOK_SCOPE")),
   callbackAllow: Config.option(Setting.cidrs("CALLBACK_ALLOW")),

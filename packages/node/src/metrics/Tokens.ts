@@ -15,7 +15,7 @@ const rotated = Series.make(
 )
 const refused = Series.make(
   Metric.counter(`${Series.prefix}tokens_refused_total`, {
-    description: "Refused token requests, by reason. replayed: the grant was revoked"
+    description: "Refused token requests, by reason. replayed: the line of tokens was revoked"
   }),
   "grant_type",
   "reason"
@@ -30,7 +30,18 @@ const revocations = Series.make(
   "by"
 )
 
-const reasons = ["unknown", "expired", "mismatch", "replaced", "replayed", "revoked", "invalid_client", "unavailable"]
+const reasons = [
+  "unknown",
+  "expired",
+  "mismatch",
+  "used",
+  "replaced",
+  "superseded",
+  "replayed",
+  "revoked",
+  "invalid_client",
+  "unavailable"
+]
 
 for (const series of [issued, rotated, rejected]) series.declare()
 for (const by of ["application", "user"]) revocations.declare(by)

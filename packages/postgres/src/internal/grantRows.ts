@@ -22,12 +22,16 @@ export interface GrantRow {
   readonly version: number
 }
 
-/** One column for all values that rarely change, because each column has a cost in every find and save. */
+/**
+ * One column for all values that rarely change, because each column has a cost in every find and save. Rows of nodes of
+ * the previous version have no `line`.
+ */
 interface Consent {
   readonly role: Role
   readonly scope: Scope
   readonly epoch: number
   readonly at: number
+  readonly line?: number
 }
 
 interface CodeRow {
@@ -38,16 +42,21 @@ interface CodeRow {
   readonly challenge: string | null
   readonly expires: number
   readonly redeemed: boolean
+  /** When the code was redeemed, and the line that it began. */
+  readonly at?: number
+  readonly line?: number
 }
 
-const toCode = ({ challenge, expires, hash, redeemed, redirectUri, scope, state }: CodeRow): Code => ({
+const toCode = (
+  { at = 0, challenge, expires, hash, line = 0, redeemed, redirectUri, scope, state }: CodeRow
+): Code => ({
   hash: toHash(hash),
   redirectUri,
   scope,
   state: Option.fromNullable(state),
   challenge: Option.fromNullable(challenge),
   expiresAt: toInstant(expires),
-  redeemed
+  redeemed: redeemed ? Option.some({ at: toInstant(at), line }) : Option.none()
 })
 
 const fromCode = ({ challenge, expiresAt, hash, redeemed, redirectUri, scope, state }: Code): CodeRow => ({
@@ -57,7 +66,8 @@ const fromCode = ({ challenge, expiresAt, hash, redeemed, redirectUri, scope, st
   state: Option.getOrNull(state),
   challenge: Option.getOrNull(challenge),
   expires: millisOf(expiresAt),
-  redeemed
+  redeemed: Option.isSome(redeemed),
+  ...Option.isSome(redeemed) ? { at: millisOf(redeemed.value.at), line: redeemed.value.line } : {}
 })
 
 /** Base of numbers in text, to keep them short. */
@@ -72,11 +82,12 @@ const toRefresh = (text: string): RefreshToken => {
 const fromRefresh = ({ expiresAt, hash, issuedAt, salt }: RefreshToken): string =>
   `${hash} ${salt} ${millisOf(issuedAt).toString(base)} ${millisOf(expiresAt).toString(base)}`
 
-const toConsent = ({ epoch, grantedAt, role, scope }: Grant): Consent => ({
+const toConsent = ({ epoch, grantedAt, lineStart, role, scope }: Grant): Consent => ({
   role,
   scope,
   epoch,
-  at: millisOf(grantedAt)
+  at: millisOf(grantedAt),
+  line: lineStart
 })
 
 export const toGrant = (row: GrantRow): Grant => ({
@@ -89,6 +100,7 @@ export const toGrant = (row: GrantRow): Grant => ({
   epoch: row.consent.epoch,
   applicationEpoch: row.application_epoch,
   generation: row.generation,
+  lineStart: row.consent.line ?? 0,
   grantedAt: toInstant(row.consent.at),
   refresh: row.refresh === null ? Option.none() : Option.some(toRefresh(row.refresh)),
   access: trusted(AccessTokens, row.access),

@@ -104,6 +104,7 @@ export const make = Effect.gen(function*() {
     epoch: 1,
     applicationEpoch: app.epoch,
     generation: 0,
+    lineStart: 1,
     grantedAt: start,
     refresh: Option.none(),
     access: AccessTokens.none,
@@ -129,7 +130,7 @@ export const make = Effect.gen(function*() {
     state: Option.none(),
     challenge: Option.none(),
     expiresAt: at(300),
-    redeemed: false,
+    redeemed: Option.none(),
     ...fields
   })
 

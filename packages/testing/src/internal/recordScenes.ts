@@ -19,13 +19,14 @@ export const application = (f: Fixture) =>
       scope: [`scope:${n}`],
       epoch: n + 1,
       generation: n,
+      lineStart: n + 1,
       role: n % 2 === 0 ? "athlete" : "organizer",
       grantedAt: at(n),
       refresh: Option.some(f.refresh({ issuedAt: at(n), expiresAt: at(n + 9) })),
       access: AccessTokens.fromArray(
         [8, 9].map((seconds) => f.access({ createdAt: at(n), expiresAt: at(n + seconds) }))
       ),
-      codes: [f.code(), f.code({ redeemed: n % 2 === 0 })]
+      codes: [f.code(), f.code({ redeemed: n % 2 === 0 ? Option.some({ at: at(n), line: n }) : Option.none() })]
     } as const)
 
     return {

@@ -205,7 +205,11 @@ export const saveGrant: MakeCall = (subjects, by, draw) => {
     scope: [`scope:${draw.number(9)}`, "first"],
     grantedAt: granted,
     generation: draw.number(9),
-    codes: [by.code({ expiresAt: granted, redeemed: draw.number(2) === 1 })].slice(draw.number(2)),
+    lineStart: draw.number(9),
+    codes: [by.code({
+      expiresAt: granted,
+      redeemed: draw.number(2) === 1 ? Option.some({ at: granted, line: draw.number(9) }) : Option.none()
+    })].slice(draw.number(2)),
     refresh: Option.some(by.refresh({ issuedAt: granted })),
     ...draw.number(3) === 2 ? grantFields(by, draw) : {},
     status: draw.choice("active", "active", "active", "revoked"),

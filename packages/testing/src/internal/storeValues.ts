@@ -40,6 +40,7 @@ const grants = FastCheck.record({
   scopes: FastCheck.tuple(scope, scope, scope),
   epoch: FastCheck.nat(),
   generation: FastCheck.nat(),
+  lineStart: FastCheck.nat(),
   grantedAt: Arbitraries.instant,
   role: FastCheck.constantFrom<Grant["role"]>("platform", "organizer", "club", "athlete"),
   refresh: Arbitraries.option(span),
@@ -50,7 +51,7 @@ const grants = FastCheck.record({
       state: Arbitraries.option(Arbitraries.text(4096)),
       challenge: Arbitraries.option(Arbitraries.nonEmptyText(43)),
       expiresAt: Arbitraries.instant,
-      redeemed: FastCheck.boolean()
+      redeemed: Arbitraries.option(FastCheck.record({ at: Arbitraries.instant, line: FastCheck.nat() }))
     }),
     { maxLength: 20 }
   ),

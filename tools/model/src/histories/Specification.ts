@@ -41,7 +41,8 @@ const withPair = (
  * have these numbers.
  */
 const apply = (grant: Grant.Grant, request: Request, given: Partial<Answer>): Outcome | undefined => {
-  const asked = { key: "key" in request ? request.key ?? "" : "", pair: given.pair ?? unknown, at: 0 }
+  const key = "key" in request ? request.key ?? "" : ""
+  const asked = { key, pair: given.pair ?? unknown, at: 0, replay: "refuse" } as const
   switch (request.kind) {
     case "consent":
       return { status: 303, grant: given.code === undefined ? grant : Grant.consent(grant, given.code, 0) }

@@ -7,6 +7,7 @@
 import type { Application } from "@startlist/core/Application"
 import type { Delivery } from "@startlist/core/Delivery"
 import type { Change } from "@startlist/core/Grant"
+import type { Policy } from "@startlist/core/Policy"
 import type { Registration } from "@startlist/core/Registration"
 import type { Subscription, SubscriptionId } from "@startlist/core/Subscription"
 import * as FiberRef from "effect/FiberRef"
@@ -67,15 +68,16 @@ const placeOf = (all: ReadonlyArray<{ readonly id: number }>, id: number) => all
 const issuing: ReadonlySet<Request["_tag"]> = new Set(["Redeemed", "Refreshed"])
 
 export class Oracle {
-  state: Model.State = Model.empty
+  state: Model.State
   readonly #history: History
   readonly #fixture: ProgramFixture
   readonly #subscriptions = new Map<SubscriptionId, Subscribed>()
   readonly #applications = new Map<number, Application>()
 
-  constructor(history: History, fixture: ProgramFixture) {
+  constructor(history: History, fixture: ProgramFixture, replay: Policy.Service["replay"]) {
     this.#history = history
     this.#fixture = fixture
+    this.state = Model.empty(replay)
   }
 
   /** Takes a step for an operation that no store shows. */

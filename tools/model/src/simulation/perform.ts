@@ -91,7 +91,7 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
     const withPolicy = Layer.succeed(Policy.Policy, policyInUse)
     const people = yield* Layer.build(TestUsers.layer)
     const fixture = makeProgramFixture()
-    const oracle = new Oracle(history, fixture)
+    const oracle = new Oracle(history, fixture, policyInUse.replay)
     const deliveries = makeDeliveryChecker(history, oracle, policyInUse)
     const wire = yield* time.startNode("wire")
     const turn = yield* Effect.makeSemaphore(1)

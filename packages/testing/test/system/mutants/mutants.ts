@@ -43,13 +43,13 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   grant(
     "a revocation leaves the access tokens",
-    "refresh: Option.none(),\n    access: AccessTokens.none,\n    codes: []\n  },",
-    "refresh: Option.none(),\n    codes: []\n  },"
+    "status: \"revoked\", access: AccessTokens.none, codes: []",
+    "status: \"revoked\", codes: []"
   ),
   grant(
     "a revocation leaves the refresh token and the codes",
-    "refresh: Option.none(),\n    access: AccessTokens.none,\n    codes: []\n  },",
-    "access: AccessTokens.none\n  },"
+    "{ status: \"revoked\", access: AccessTokens.none, codes: [] }",
+    "{ status: \"revoked\", access: AccessTokens.none, refresh: grant.refresh }"
   ),
   grant(
     "a refresh token is believed by its name",
@@ -88,17 +88,21 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   tokens("a grant has any number of access tokens", "count(live) + 1 - limit", "0"),
   tokens("an expired access token stays in the grant", "isOver(parse(tokens, start).expiresAt, now)", "false"),
-  grant("a new code finds no room", ".slice(-limit)", ".slice(0, limit)"),
-  grant("a grant has any number of codes", ".slice(-limit)", ""),
+  grant("a new code finds no room", ".slice(-policy.maxCodes)", ".slice(0, policy.maxCodes)"),
+  grant("a grant has any number of codes", ".slice(-policy.maxCodes)", ""),
   token(
     "expiry is one moment late",
     "now.epochMillis >= expiresAt.epochMillis",
     "now.epochMillis > expiresAt.epochMillis"
   ),
   grant("a new life keeps the old epoch", "epoch: (before?.epoch ?? 0) + 1,", "epoch: before?.epoch ?? 1,"),
-  grant("a code can be used again", "if (code.redeemed) {", "if (false) {"),
+  grant(
+    "a code can be used again",
+    "if (Option.isSome(code.redeemed)) {",
+    "if (Option.isSome(code.redeemed) && false) {"
+  ),
   grant("a code never expires", "code.hash === hash && !isOver(code.expiresAt, now)", "code.hash === hash"),
-  grant("a used code is not marked", "redeemed: true }", "redeemed: false }"),
+  grant("a used code is not marked", "{ ...one, redeemed }", "one"),
   grant(
     "anyone may exchange a code",
     "if (grant.applicationId !== presented.applicationId) return refuse(\"mismatch\")",
@@ -111,14 +115,14 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   grant("the redirect URI is not compared", "presented.redirectUri.value !== code.redirectUri", "false"),
   grant(
-    "anyone may refresh, and a replay by another revokes the grant",
+    "anyone may refresh, and a replay by another revokes its line",
     "if (grant.applicationId !== applicationId) return refuse(\"mismatch\")",
     ""
   ),
   grant(
     "a replaced refresh token is accepted",
-    "isRevoked ? \"revoked\" : \"replaced\"",
-    "isRevoked ? \"revoked\" : \"current\""
+    "generation < grant.lineStart ? \"superseded\" : \"replaced\"",
+    "generation < grant.lineStart ? \"superseded\" : \"current\""
   ),
   grant(
     "a refresh does not replace the refresh token",
@@ -131,14 +135,37 @@ export const mutants: ReadonlyArray<Mutant> = [
     "const isPrevious = true"
   ),
   grant(
-    "a replay revokes nothing",
-    "return sentTwice || !policy.revokeOnReplay ? refuse(\"replaced\") : revokeAndRefuse(grant)",
-    "return refuse(\"replaced\")"
+    "a replay revokes its line, whatever the policy says",
+    "mayBeStolen && policy.replay === \"revoke\"",
+    "mayBeStolen"
+  ),
+  grant("a replay revokes nothing, whatever the policy says", "mayBeStolen && policy.replay === \"revoke\"", "false"),
+  grant(
+    "a double send revokes the line of a refresh token",
+    "return refuseReplay(grant, standing, !sentTwice, policy)",
+    "return refuseReplay(grant, standing, true, policy)"
+  ),
+  grant("a double send revokes the line of a code", " && !isSentTwice(at, now, policy)", ""),
+  grant(
+    "the line of a replay is not looked at",
+    "generation < grant.lineStart ? \"superseded\" : \"replaced\"",
+    "\"replaced\""
+  ),
+  grant("a code revokes a later line", "line === grant.lineStart && !isSentTwice", "!isSentTwice"),
+  grant(
+    "a replay revokes all lines of the grant",
+    "AccessTokens.withoutNewest(grant.access, grant.generation - grant.lineStart + 1)",
+    "AccessTokens.none"
   ),
   grant(
-    "a double send revokes the grant",
-    "return sentTwice || !policy.revokeOnReplay ? refuse(\"replaced\") : revokeAndRefuse(grant)",
-    "return revokeAndRefuse(grant)"
+    "the end of a line leaves its older access tokens",
+    "grant.generation - grant.lineStart + 1)",
+    "1)"
+  ),
+  grant(
+    "a line that was ended by a replay can be refreshed",
+    "lineStart: grant.generation + 1,\n",
+    "refresh: grant.refresh,\n"
   ),
   grant(
     "a refresh token never expires",
@@ -152,13 +179,13 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   grant(
     "a revocation changes nothing",
-    "status: \"revoked\",\n    refresh: Option.none(),\n    access: AccessTokens.none,\n    codes: []",
-    ""
+    "{ status: \"revoked\", access: AccessTokens.none, codes: [] }",
+    "{ refresh: grant.refresh }"
   ),
   oauth(
     "anyone's token revokes",
-    "Option.filter(found, ({ applicationId }) => applicationId === client.id)",
-    "found"
+    "isKnown && grant.applicationId === client.id",
+    "isKnown"
   ),
   grant(
     "organizers' revocations notify nobody",
@@ -167,8 +194,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   oauth(
     "a replay is refused, and the revocation is forgotten",
-    "return grants.save(decision.change).pipe(",
-    "return Effect.void.pipe("
+    "Option.toArray(decision.revocation)",
+    "[]"
   ),
   oauth(
     "a revocation by the user is decided once, whatever was saved since",
@@ -182,8 +209,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   oauth(
     "a token of a suspended application is introspected as active",
-    "state === \"active\" ? known",
-    "state !== \"ended\" ? known"
+    "application.state !== \"active\" || Option.exists(audience",
+    "application.state === \"ended\" || Option.exists(audience"
   ),
   oauth(
     "a bearer of an earlier epoch is let in",
@@ -222,8 +249,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   oauth(
     "an application sees the tokens of others",
-    "Option.isNone(audience) || audience.value === applicationId",
-    "true"
+    " || Option.exists(audience, (id) => id !== grant.applicationId)",
+    ""
   ),
   application(
     "an expired client secret is good",

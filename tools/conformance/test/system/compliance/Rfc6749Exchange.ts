@@ -1,10 +1,21 @@
 /** RFC 6749: codes and refresh tokens at the token endpoint. */
 import { expect } from "@effect/vitest"
 import { expectError } from "./Expectations.ts"
-import { callback, callbackWithQuery } from "./Probe.ts"
+import { callback, callbackWithQuery, type Probe } from "./Probe.ts"
 import { deviates, elsewhere, holds, type Requirement } from "./Requirement.ts"
 
 const wrong = "sl_cs_wrong"
+
+/** A client exchanges a code, and again 61 seconds later. Returns the tokens of the first exchange. */
+const codeUsedAgain = async (probe: Probe) => {
+  const client = await probe.application()
+  const code = await probe.code(client)
+  const tokens = probe.pair(await probe.exchange(client, code))
+  expect((await probe.bearer(tokens.access_token)).status).toBe(200)
+  probe.clock.advance(61)
+  expectError(await probe.exchange(client, code), 400, "invalid_grant")
+  return { client, tokens }
+}
 
 const exchange: ReadonlyArray<Requirement> = [
   holds("4.1.2", "MUST", "a code expires within ten minutes", async (probe) => {
@@ -22,15 +33,26 @@ const exchange: ReadonlyArray<Requirement> = [
     expect((await probe.exchange(client, code)).status).toBe(200)
     expectError(await probe.exchange(client, code), 400, "invalid_grant")
   }),
-  holds("4.1.2", "SHOULD", "the second use of a code revokes the tokens of the first use", async (probe) => {
-    const client = await probe.application()
-    const code = await probe.code(client)
-    const tokens = probe.pair(await probe.exchange(client, code))
-    expect((await probe.bearer(tokens.access_token)).status).toBe(200)
-    expectError(await probe.exchange(client, code), 400, "invalid_grant")
-    expect((await probe.bearer(tokens.access_token)).status).toBe(401)
-    expect(await probe.isActive(client, tokens.refresh_token)).toBe(false)
-  }),
+  deviates(
+    "4.1.2",
+    "SHOULD",
+    "the second use of a code (60 seconds or more after the first) revokes the tokens of the first use",
+    async (probe) => {
+      const { client, tokens } = await codeUsedAgain(probe)
+      expect((await probe.bearer(tokens.access_token)).status).toBe(401)
+      expect(await probe.isActive(client, tokens.refresh_token)).toBe(false)
+    },
+    {
+      documented: {
+        reason: "every client proves a secret, so nobody else can use a code: the second use is only refused",
+        instead: async (probe) => {
+          const { client, tokens } = await codeUsedAgain(probe)
+          expect((await probe.bearer(tokens.access_token)).status).toBe(200)
+          expect(await probe.isActive(client, tokens.refresh_token)).toBe(true)
+        }
+      }
+    }
+  ),
   holds(
     "4.1.2",
     "SHOULD",

@@ -92,6 +92,7 @@ export const makeInstallation = () =>
           epoch: 1,
           applicationEpoch: 0,
           generation: 0,
+          lineStart: 1,
           grantedAt: yield* DateTime.now,
           refresh: Option.none(),
           access: AccessTokens.none,

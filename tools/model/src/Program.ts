@@ -136,7 +136,7 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture, label: s
       yield* addApplication(fixture)
       yield* addApplication(fixture)
     }))
-    yield* settle(yield* request(fixture, Operation.CreateRegistration.make({ athlete: 0, organizer: 0 })))
+    yield* settle(yield* request(fixture, { _tag: "CreateRegistration", athlete: 0, organizer: 0 }))
 
     for (const operation of program) {
       history.push(JSON.stringify(operation))

@@ -103,7 +103,7 @@ const purge = (fixture: ProgramFixture) =>
     return { _tag: "Purged" as const, at, result: "ok", made: -1, deliveries }
   })
 
-const behaviours: Readonly<Record<(typeof Operation.Receive.Type)["behaviours"][number], Behaviour>> = {
+const behaviours: Readonly<Record<Operation.Of<"Receive">["behaviours"][number], Behaviour>> = {
   comply: Behaviour.Comply({}),
   slow: Behaviour.Comply({ afterMs: 1900 }),
   fail: Behaviour.Reject({ status: 500 }),
@@ -111,7 +111,7 @@ const behaviours: Readonly<Record<(typeof Operation.Receive.Type)["behaviours"][
   hang: Behaviour.Hang()
 }
 
-const receive = (fixture: ProgramFixture, operation: typeof Operation.Receive.Type) => {
+const receive = (fixture: ProgramFixture, operation: Operation.Of<"Receive">) => {
   const application = choose(fixture.applications, operation.application)
   if (application === undefined) return Effect.void
   const next = operation.behaviours.map((name) => behaviours[name])

@@ -14,7 +14,7 @@ import * as Standing from "./performStanding.ts"
 import { making, type Needs, prepare, type Prepared } from "./performed.ts"
 import { choose, type Client, placeOf, type ProgramFixture, redirectUri } from "./programFixture.ts"
 
-const consent = (fixture: ProgramFixture, operation: typeof Operation.Consent.Type): Prepared | undefined => {
+const consent = (fixture: ProgramFixture, operation: Operation.Of<"Consent">): Prepared | undefined => {
   const application = choose(fixture.applications, operation.application)
   const user = choose(fixture.users, operation.user)
   if (application === undefined || user === undefined || fixture.erased.has(user.index)) return undefined
@@ -68,7 +68,7 @@ const clientOf = (fixture: ProgramFixture, application: number, isStolen: boolea
 
 const redeem = (
   fixture: ProgramFixture,
-  { code: choice, key, slip }: typeof Operation.Redeem.Type
+  { code: choice, key, slip }: Operation.Of<"Redeem">
 ): Prepared | undefined => {
   const code = choose(fixture.codes, choice, ({ secret }) => secret !== undefined)
   const client = code && clientOf(fixture, code.value.application, slip === "client")
@@ -101,7 +101,7 @@ const presented = (fixture: ProgramFixture, choice: number, isStolen: boolean) =
 
 const refresh = (
   fixture: ProgramFixture,
-  { key, stolen, token }: typeof Operation.Refresh.Type
+  { key, stolen, token }: Operation.Of<"Refresh">
 ): Prepared | undefined => {
   const found = presented(fixture, token, stolen)
   if (found === undefined) return undefined
@@ -115,7 +115,7 @@ const refresh = (
 
 const revoke = (
   fixture: ProgramFixture,
-  { by, stolen, token }: typeof Operation.Revoke.Type
+  { by, stolen, token }: Operation.Of<"Revoke">
 ): Prepared | undefined => {
   const found = presented(fixture, token, stolen)
   if (found === undefined) return undefined
@@ -123,7 +123,7 @@ const revoke = (
   return prepare({ _tag: "Revoked", by, ...found.asked }, useCase)
 }
 
-const call = (fixture: ProgramFixture, { token }: typeof Operation.Call.Type): Prepared | undefined => {
+const call = (fixture: ProgramFixture, { token }: Operation.Of<"Call">): Prepared | undefined => {
   const found = presented(fixture, token, false)
   return found && prepare(
     { _tag: "Called", token: found.asked.token },

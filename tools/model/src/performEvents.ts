@@ -43,7 +43,7 @@ export const createApplication = (fixture: ProgramFixture) =>
 
 export const createRegistration = (
   fixture: ProgramFixture,
-  operation: typeof Operation.CreateRegistration.Type
+  operation: Operation.Of<"CreateRegistration">
 ): Prepared | undefined => {
   const athlete = choose(fixture.users, operation.athlete, ({ role }) => role === "athlete")
   const organizer = choose(fixture.users, operation.organizer, ({ role }) => role === "organizer")
@@ -72,7 +72,7 @@ const platformAccess = (fixture: ProgramFixture, { id: applicationId }: Client) 
 
 export const subscribe = (
   fixture: ProgramFixture,
-  operation: typeof Operation.Subscribe.Type
+  operation: Operation.Of<"Subscribe">
 ): Prepared | undefined => {
   const application = choose(fixture.applications, operation.application)
   if (application === undefined || fixture.ended.has(application.index)) return undefined
@@ -91,7 +91,7 @@ export const subscribe = (
 
 export const unsubscribe = (
   fixture: ProgramFixture,
-  operation: typeof Operation.Unsubscribe.Type
+  operation: Operation.Of<"Unsubscribe">
 ): Prepared | undefined => {
   const application = choose(fixture.applications, operation.application)
   if (application === undefined) return undefined
@@ -104,7 +104,7 @@ export const unsubscribe = (
 
 export const changeStatus = (
   fixture: ProgramFixture,
-  operation: typeof Operation.ChangeStatus.Type
+  operation: Operation.Of<"ChangeStatus">
 ): Prepared | undefined => {
   const registration = choose(fixture.registrations, operation.registration)
   if (registration === undefined) return undefined
@@ -119,7 +119,7 @@ export const changeStatus = (
 
 export const redeliver = (
   fixture: ProgramFixture,
-  operation: typeof Operation.Redeliver.Type
+  operation: Operation.Of<"Redeliver">
 ): Prepared | undefined => {
   const delivery = choose(fixture.deliveries, operation.delivery)?.value
   if (delivery === undefined) return undefined

@@ -7,10 +7,10 @@ import { prepare, type Prepared } from "./performed.ts"
 import { choose, type ProgramFixture } from "./programFixture.ts"
 
 type StandingOperation =
-  | typeof Operation.SetState.Type
-  | typeof Operation.RevokeAll.Type
-  | typeof Operation.End.Type
-  | typeof Operation.SetPaused.Type
+  | Operation.Of<"SetState">
+  | Operation.Of<"RevokeAll">
+  | Operation.Of<"End">
+  | Operation.Of<"SetPaused">
 
 export const perform = (fixture: ProgramFixture, operation: StandingOperation): Prepared | undefined => {
   const chosen = choose(fixture.applications, operation.application)

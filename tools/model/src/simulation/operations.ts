@@ -1,5 +1,4 @@
 /** The steps of a plan: requests of users, applications and operators, and incidents. */
-import * as Operations from "../Operation.ts"
 import * as Retention from "@startlist/core/Retention"
 import type { Services } from "@startlist/core/Services"
 import type { Stores } from "@startlist/core/Stores"
@@ -28,7 +27,7 @@ export const populate = (fixture: ProgramFixture, oracle: Oracle, size: Size) =>
     for (const index of numbers(size.users)) yield* createUser(fixture, "", roles[index % roles.length] ?? "athlete")
     for (const _ of numbers(size.applications)) yield* createApplication(fixture)
     for (const index of numbers(size.registrations)) {
-      const created = perform(fixture, Operations.CreateRegistration.make({ athlete: index, organizer: index }))
+      const created = perform(fixture, { _tag: "CreateRegistration", athlete: index, organizer: index })
       for (const prepared of created) oracle.assume((yield* observed(prepared)).entry)
     }
   })

@@ -35,8 +35,7 @@ export const Incident = Data.taggedEnum<Incident>()
 
 export type Operation =
   | Programs.Request
-  | typeof Programs.CreateUser.Type
-  | typeof Programs.CreateApplication.Type
+  | Programs.Creation
   | Incident
 
 export interface Step {
@@ -123,29 +122,29 @@ export const make = (size: Size): ReadonlyArray<Step> => {
       network: pick("request lost", "answer lost", "duplicated"),
       count: 1 + below(3)
     })
-  const change = (one: number) => Programs.ChangeStatus.make({ registration: one, status: below(1000) })
+  const change = (one: number): Operation => ({ _tag: "ChangeStatus", registration: one, status: below(1000) })
   const fault = (): Operation => pick<() => Operation>(store, store, crash, receiver, networkFault)()
   const business: ReadonlyArray<readonly [weight: number, () => Operation]> = [
-    [12, () => Programs.Consent.make({ application, user, pkce: likely(0.3) })],
+    [12, () => ({ _tag: "Consent", application, user, pkce: likely(0.3) })],
     [
       3,
-      () => Programs.Redeem.make({ code: newest(), key: key(), slip: pick("none", "client", "verifier", "redirect") })
+      () => ({ _tag: "Redeem", code: newest(), key: key(), slip: pick("none", "client", "verifier", "redirect") })
     ],
-    [18, () => Programs.Refresh.make({ token: newest(), key: key(), stolen: likely(0.05) })],
-    [8, () => Programs.Call.make({ token: newest() })],
-    [3, () => Programs.Revoke.make({ by: pick("access", "refresh"), token: newest(), stolen: likely(0.1) })],
-    [5, () => Programs.RevokeByUser.make({ code: newest() })],
-    [7, () => Programs.Subscribe.make({ application, callback: "right" })],
-    [3, () => Programs.Unsubscribe.make({ application })],
+    [18, () => ({ _tag: "Refresh", token: newest(), key: key(), stolen: likely(0.05) })],
+    [8, () => ({ _tag: "Call", token: newest() })],
+    [3, () => ({ _tag: "Revoke", by: pick("access", "refresh"), token: newest(), stolen: likely(0.1) })],
+    [5, () => ({ _tag: "RevokeByUser", code: newest() })],
+    [7, () => ({ _tag: "Subscribe", application, callback: "right" })],
+    [3, () => ({ _tag: "Unsubscribe", application })],
     [24, () => change(registration)],
-    [2, () => Programs.Redeliver.make({ delivery: below(20) })],
-    [2, () => Programs.SetState.make({ application, state: "suspended" })],
-    [4, () => Programs.SetState.make({ application, state: "active" })],
-    [2, () => Programs.SetPaused.make({ application, paused: true })],
-    [4, () => Programs.SetPaused.make({ application, paused: false })],
-    [1, () => Programs.RevokeAll.make({ application })],
-    [1, () => Programs.End.make({ application })],
-    [1, () => Programs.Erase.make({ user })],
+    [2, () => ({ _tag: "Redeliver", delivery: below(20) })],
+    [2, () => ({ _tag: "SetState", application, state: "suspended" })],
+    [4, () => ({ _tag: "SetState", application, state: "active" })],
+    [2, () => ({ _tag: "SetPaused", application, paused: true })],
+    [4, () => ({ _tag: "SetPaused", application, paused: false })],
+    [1, () => ({ _tag: "RevokeAll", application })],
+    [1, () => ({ _tag: "End", application })],
+    [1, () => ({ _tag: "Erase", user })],
     [1, () => Incident.Purge()]
   ]
   const weights = business.reduce((sum, [weight]) => sum + weight, 0)
@@ -163,11 +162,11 @@ export const make = (size: Size): ReadonlyArray<Step> => {
   let at = 0
   /** A consent, and the exchange of its code when it has probably arrived. */
   const connect = (one: { readonly application: number; readonly user: number }, node: number) => {
-    add(at += 50, node, Programs.Consent.make({ ...one, pkce: likely(0.3) }))
-    add(at += 50, node, Programs.Redeem.make({ code: 0, key: key(), slip: "none" }))
+    add(at += 50, node, { _tag: "Consent", ...one, pkce: likely(0.3) })
+    add(at += 50, node, { _tag: "Redeem", code: 0, key: key(), slip: "none" })
   }
   for (let each = 0; each < size.applications && end > 0; each++) {
-    add(at += 50, each % size.nodes, Programs.Subscribe.make({ application: each, callback: "right" }))
+    add(at += 50, each % size.nodes, { _tag: "Subscribe", application: each, callback: "right" })
     for (const user of [0, (each + 1) % size.users]) connect({ application: each, user }, each % size.nodes)
   }
   // The mean of a long pause is half of it, and one pause in four is long.
@@ -184,13 +183,13 @@ export const make = (size: Size): ReadonlyArray<Step> => {
     const times = next._tag === "Refresh" && likely(0.3) ? 1 + below(2) : 0
     for (let other = 1; other <= times; other++) add(at, (node + other) % size.nodes, next)
     if (next._tag === "Consent" && likely(0.8)) {
-      add(at += 40 + below(20), node, Programs.Redeem.make({ code: 0, key: key(), slip: "none" }), network)
+      add(at += 40 + below(20), node, { _tag: "Redeem", code: 0, key: key(), slip: "none" }, network)
     }
     // A new user replaces an erased one.
-    if (next._tag === "Erase") add(at, node, Programs.CreateUser.make({ role: pick("athlete", "organizer", "club") }))
+    if (next._tag === "Erase") add(at, node, { _tag: "CreateUser", role: pick("athlete", "organizer", "club") })
     if (next._tag === "End") {
-      add(at, node, Programs.CreateApplication.make({}))
-      add(at += 50, node, Programs.Subscribe.make({ application: 0, callback: "right" }))
+      add(at, node, { _tag: "CreateApplication" })
+      add(at += 50, node, { _tag: "Subscribe", application: 0, callback: "right" })
       connect({ application: 0, user }, node)
     }
     if (next._tag === "StoreFault" && next.operation?.startsWith("DeliveryQueue.") === true) {

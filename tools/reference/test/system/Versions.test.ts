@@ -1,19 +1,23 @@
 import { expect, it } from "@effect/vitest"
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { root } from "../../src/Run.ts"
 import { raise } from "../../src/Versions.ts"
 
+/** A workspace is a link to its folder. */
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly link?: true; readonly resolved: string }>>
+}
+
 it("a release raises every version and every range in which our packages name each other", () => {
   const folder = mkdtempSync(join(tmpdir(), "startlist-versions-"))
   try {
-    const workspaces = ["packages", "tools", "examples"].flatMap((group) =>
-      readdirSync(join(root, group)).map((name) => `${group}/${name}`)
-    ).filter((name) => existsSync(join(root, name, "package.json")))
+    const before = readFileSync(join(root, "package-lock.json"), "utf8")
+    const { packages }: Lock = JSON.parse(before)
+    const workspaces = Object.values(packages).flatMap(({ link, resolved }) => link === true ? resolved : [])
     const manifests = ["package.json", "package-lock.json", ...workspaces.map((name) => `${name}/package.json`)]
     for (const manifest of manifests) cpSync(join(root, manifest), join(folder, manifest))
-    const before = readFileSync(join(root, "package-lock.json"), "utf8")
     raise(folder, "9.8.7-test.6")
     for (const manifest of manifests.filter((name) => name !== "package-lock.json")) {
       const text = readFileSync(join(folder, manifest), "utf8")

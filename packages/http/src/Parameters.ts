@@ -91,7 +91,7 @@ const merge = (
 
 /** Why the first ambiguous parameter among these is so. */
 export const findAmbiguous = ({ ambiguous }: Parameters, known: ReadonlyArray<string>): Ambiguous | undefined =>
-  ambiguous.get(known.find((name) => ambiguous.has(name)) ?? "")
+  known.map((name) => ambiguous.get(name)).find((reason) => reason !== undefined)
 
 /**
  * Reads query and form body, and refuses ambiguous parameters, which could bypass checks. With `known`, only those.

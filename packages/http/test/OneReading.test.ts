@@ -66,6 +66,22 @@ describe("a parameter in query and body", () => {
   )
 })
 
+describe("a parameter that no endpoint knows", () => {
+  testing("may repeat, whatever its name", (world) =>
+    Effect.gen(function*() {
+      const { send } = yield* Service
+      for (const unknown of ["resource=a&resource=b", "=1&=2", "%00=1&%00=2", "toString=1&toString=2"]) {
+        const { refresh_token } = yield* world.tokens()
+        const form = encode({ ...world.client, grant_type: "refresh_token", refresh_token })
+        const response = yield* send("POST", `/oauth/token?${unknown}`, {
+          headers: formType,
+          body: `${unknown}&${form}`
+        })
+        expect([unknown, response.status]).toEqual([unknown, 200])
+      }
+    }))
+})
+
 describe("a blank body beside a query", () => {
   testing("is ignored, with any media type", (world) =>
     Effect.gen(function*() {

@@ -7,6 +7,13 @@ export type Level = "MUST" | "MUST NOT" | "SHOULD" | "SHOULD NOT" | "RECOMMENDED
 /** Checks the running service from outside. Rejects with an assertion if the requirement does not hold. */
 export type Check = (probe: Probe) => Promise<void>
 
+/** A check with several inputs of one kind: one example proves little. */
+export const each =
+  <A>(inputs: readonly [A, A, ...ReadonlyArray<A>], check: (probe: Probe, input: A) => Promise<void>): Check =>
+  async (probe) => {
+    for (const input of inputs) await check(probe, input)
+  }
+
 /** A deliberate deviation. */
 export interface Deviation {
   readonly reason: string

@@ -24,6 +24,16 @@ const refusals = async (probe: Probe): Promise<ReadonlyArray<Answer>> => {
   ]
 }
 
+/** Answers to requests of clients that do not authenticate with the form. */
+const unauthenticated = async (probe: Probe): Promise<ReadonlyArray<Answer>> => {
+  const client = await probe.application()
+  return [
+    await probe.refresh(client, "x", { client_secret: wrong }),
+    await probe.refresh(client, "x", { client_secret: undefined }),
+    await probe.exchange(client, "x", { client_id: undefined })
+  ]
+}
+
 const response: ReadonlyArray<Requirement> = [
   holds("5.1", "MUST", "a token response is JSON with status 200, `access_token` and `token_type`", async (probe) => {
     const client = await probe.application()
@@ -130,15 +140,17 @@ const response: ReadonlyArray<Requirement> = [
     "MUST",
     "an answer with 401 has a challenge",
     async (probe) => {
-      const answer = await probe.refresh(await probe.application(), "x", { client_secret: wrong })
-      expect(answer.headers.get("www-authenticate")).not.toBeNull()
+      for (const answer of await unauthenticated(probe)) {
+        expect(answer.headers.get("www-authenticate")).not.toBeNull()
+      }
     },
     everywhere({
       reason: "RFC 6749 §5.2 asks for it after Basic only, and client libraries drop the error code where there is one",
       instead: async (probe) => {
-        const answer = await probe.refresh(await probe.application(), "x", { client_secret: wrong })
-        expectError(answer, 401, "invalid_client")
-        expect(answer.headers.get("www-authenticate")).toBeNull()
+        for (const answer of await unauthenticated(probe)) {
+          expectError(answer, 401, "invalid_client")
+          expect(answer.headers.get("www-authenticate")).toBeNull()
+        }
       }
     })
   )

@@ -1,14 +1,32 @@
 /** RFC 6749: the authorization endpoint and its answers. */
 import { expect } from "@effect/vitest"
 import { expectRedirectedError, expectShown, plainText } from "./Expectations.ts"
-import { asksForConsent, callback, callbackWithQuery, issuer, locationOf, loopbackCallback } from "./Probe.ts"
-import { deviates, elsewhere, everywhere, holds, type Requirement } from "./Requirement.ts"
+import {
+  asksForConsent,
+  callback,
+  callbackWithQuery,
+  type Changes,
+  issuer,
+  locationOf,
+  loopbackCallback
+} from "./Probe.ts"
+import { deviates, each, elsewhere, everywhere, holds, type Requirement } from "./Requirement.ts"
 
 const request: ReadonlyArray<Requirement> = [
-  holds("3.1", "MUST", "the user is identified before access can be granted", async (probe) => {
-    const answer = await probe.request(probe.authorizePath(await probe.application()))
-    expect(locationOf(answer).pathname).toBe("/login")
-  }),
+  holds(
+    "3.1",
+    "MUST",
+    "the user is identified before access can be granted",
+    each<Record<string, string>>([{}, { cookie: "startlist_session=x" }, { cookie: "__Host-startlist_session=x" }, {
+      authorization: "Bearer x"
+    }], async (probe, headers) => {
+      const path = probe.authorizePath(await probe.application())
+      for (const method of ["GET", "POST"]) {
+        const answer = await probe.request(path, { method, headers })
+        expect(locationOf(answer).pathname).toBe("/login")
+      }
+    })
+  ),
   holds("3.1", "MUST NOT", "the address of the authorization endpoint has a fragment", async (probe) => {
     const endpoint = String((await probe.metadata()).body["authorization_endpoint"])
     expect(endpoint.startsWith(issuer)).toBe(true)
@@ -18,7 +36,10 @@ const request: ReadonlyArray<Requirement> = [
     "3.1",
     "MUST",
     "the authorization endpoint supports GET",
-    async (probe) => expect((await probe.ask(await probe.application())).status).toBe(200)
+    each<Changes>(
+      [{}, { scope: "read+write" }, { state: "s", role: "athlete" }],
+      async (probe, changes) => expect((await probe.ask(await probe.application(), changes)).status).toBe(200)
+    )
   ),
   holds("3.1", "MUST", "a parameter without a value counts as omitted", async (probe) => {
     const client = await probe.application()
@@ -26,9 +47,11 @@ const request: ReadonlyArray<Requirement> = [
     expect([...back.searchParams.keys()].sort()).toEqual(["code", "iss", "scope"])
     expectRedirectedError(await probe.ask(client, { response_type: "" }), callback, "invalid_request")
   }),
-  holds("3.1", "MUST", "unknown parameters are ignored", async (probe) => {
-    const page = await probe.ask(await probe.application(), { prompt: "none", nonce: "1", "<b>": "ü", resource: "x" })
-    expect(asksForConsent(page)).toBe(true)
+  holds("3.1", "MUST", "unknown parameters are ignored, also if they repeat (RFC 8707)", async (probe) => {
+    const path = probe.authorizePath(await probe.application())
+    for (const unknown of ["nonce=1", "prompt=none", "%3Cb%3E=%C3%BC", "resource=x&resource=y", "=&=1", "a&a&a"]) {
+      expect(asksForConsent(await probe.askAt(`${path}&${unknown}`)), unknown).toBe(true)
+    }
   }),
   holds("3.1", "MUST NOT", "a request repeats a parameter", async (probe) => {
     const client = await probe.application()
@@ -39,24 +62,43 @@ const request: ReadonlyArray<Requirement> = [
     expectShown(await probe.askAt(`${path}&client_id=${client.client_id}`))
     expectShown(await probe.askAt(`${path}&redirect_uri=${encodeURIComponent(callbackWithQuery)}`))
   }),
-  holds("3.1", "MUST NOT", "a response repeats a parameter", async (probe) => {
-    const { searchParams } = await probe.consent(await probe.application(), { state: "s" })
-    expect([...searchParams.keys()].sort()).toEqual(["code", "iss", "scope", "state"])
+  holds("3.1", "MUST NOT", "a response repeats a parameter, also one of the redirect URI", async (probe) => {
+    const client = await probe.application()
+    const granted = ["code", "iss", "scope", "state"]
+    for (const redirect_uri of [callback, callbackWithQuery, loopbackCallback]) {
+      const own = [...new URL(redirect_uri).searchParams.keys()]
+      const { searchParams } = await probe.consent(client, { redirect_uri, state: "s" })
+      expect([...searchParams.keys()].sort()).toEqual([...granted, ...own].sort())
+      const refused = locationOf(await probe.ask(client, { redirect_uri, state: "s", scope: "bogus" })).searchParams
+      expect([...refused.keys()].sort()).toEqual(["error", "error_description", "iss", "state", ...own].sort())
+    }
+    for (const name of [...granted, "error", "error_description", "error_uri", "%63ode"]) {
+      expectShown(await probe.ask(client, { redirect_uri: `http://localhost:7999/?${name}=x` }))
+    }
   }),
-  holds("3.1.1", "MUST", "a missing response type is an error", async (probe) => {
-    const page = await probe.ask(await probe.application(), { response_type: undefined })
-    expectRedirectedError(page, callback, "invalid_request")
-  }),
+  holds(
+    "3.1.1",
+    "MUST",
+    "a missing response type is an error",
+    each<Changes>([{}, { response_type: "" }, { scope: "bogus" }], async (probe, changes) => {
+      const page = await probe.ask(await probe.application(), { response_type: undefined, ...changes })
+      expectRedirectedError(page, callback, "invalid_request")
+    })
+  ),
   holds("3.1.1", "MUST", "an unsupported response type is an error", async (probe) => {
     const client = await probe.application()
     for (const response_type of ["token", "code token", "id_token", "CODE", "none"]) {
       expectRedirectedError(await probe.ask(client, { response_type }), callback, "unsupported_response_type")
     }
   }),
-  holds("3.3", "MUST", "a request without scope gets a default, or is refused as an invalid scope", async (probe) => {
-    const page = await probe.ask(await probe.application(), { scope: undefined })
-    expectRedirectedError(page, callback, "invalid_scope")
-  }),
+  holds(
+    "3.3",
+    "MUST",
+    "a request without scope gets a default, or is refused as an invalid scope",
+    each([undefined, "", " ", "   "], async (probe, scope) => {
+      expectRedirectedError(await probe.ask(await probe.application(), { scope }), callback, "invalid_scope")
+    })
+  ),
   holds("3.3", "MUST", "scopes are case-sensitive words between spaces, in any order", async (probe) => {
     const client = await probe.application()
     expectRedirectedError(await probe.ask(client, { scope: "Read" }), callback, "invalid_scope")
@@ -126,11 +168,16 @@ const answer: ReadonlyArray<Requirement> = [
       expect(pages.map(({ headers }) => headers.get("location"))).toEqual([null, null, null])
     }
   ),
-  holds("4.1.2.1", "MUST", "a refusal by the user is `access_denied`", async (probe) => {
-    const { searchParams } = await probe.consent(await probe.application(), {}, "deny")
-    expect(searchParams.get("error")).toBe("access_denied")
-    expect(searchParams.has("code")).toBe(false)
-  }),
+  holds(
+    "4.1.2.1",
+    "MUST",
+    "a refusal by the user is `access_denied`",
+    each<Changes>([{}, { scope: "write" }, { state: "s" }, { role: "organizer" }], async (probe, changes) => {
+      const { searchParams } = await probe.consent(await probe.application(), changes, "deny")
+      expect(searchParams.get("error")).toBe("access_denied")
+      expect(searchParams.has("code")).toBe(false)
+    })
+  ),
   holds("4.1.2.1", "MUST", "an unknown scope is `invalid_scope`", async (probe) => {
     const client = await probe.application()
     for (const scope of ["bogus", "read bogus", "\"", "read\\write"]) {

@@ -2,12 +2,13 @@
 import { expect } from "@effect/vitest"
 import { operate } from "@startlist/test-support/Operator"
 import { expectRefusedRedirects, expectShown } from "./Expectations.ts"
-import { asksForConsent, callback, callbackWithQuery, loopbackCallback, type Probe } from "./Probe.ts"
-import { deviates, elsewhere, holds, notApplicable, type Requirement } from "./Requirement.ts"
+import { asksForConsent, callback, callbackWithQuery, type Changes, loopbackCallback, type Probe } from "./Probe.ts"
+import { deviates, each, elsewhere, holds, notApplicable, type Requirement } from "./Requirement.ts"
 
 const register = async (probe: Probe, uri: string): Promise<number> => {
   const { id } = await probe.user("platform")
   const body = { name: "Race Day", owner_id: id, redirect_uris: [uri] }
+  probe.note("/operator/v1/applications", { body: uri })
   return (await operate(probe.service, "POST", "/applications", body)).status
 }
 
@@ -18,12 +19,16 @@ const registration: ReadonlyArray<Requirement> = [
     "TLS protects every endpoint to which credentials, codes or tokens are sent (also §2.3.1, §3.1, §3.2, §10.3 to §10.9)",
     "the operator's proxy terminates TLS: docs/operating.md"
   ),
-  holds("2.2", "MUST NOT", "a client identifier alone does not authenticate", async (probe) => {
-    const client = await probe.application()
-    const answer = await probe.exchange(client, await probe.code(client), { client_secret: undefined })
-    expect(answer.status).toBe(401)
-    expect(answer.body["error"]).toBe("invalid_client")
-  }),
+  holds(
+    "2.2",
+    "MUST NOT",
+    "a client identifier alone does not authenticate",
+    each([undefined, "", " "], async (probe, client_secret) => {
+      const client = await probe.application()
+      const answer = await probe.exchange(client, await probe.code(client), { client_secret })
+      expect([answer.status, answer.body["error"]]).toEqual([401, "invalid_client"])
+    })
+  ),
   elsewhere("2.2", "SHOULD", "the size of a client identifier is documented", "docs/behaviour.md: below 2^53"),
   notApplicable(
     "2.1",
@@ -38,18 +43,41 @@ const registration: ReadonlyArray<Requirement> = [
     expect(await register(probe, "https://client.example.test/callback")).toBe(201)
   }),
   holds("3.1.2", "MUST NOT", "a redirect URI has a fragment", async (probe) => {
-    expect(await register(probe, `${callback}#top`)).toBe(422)
-    await expectRefusedRedirects(probe, await probe.application(), [`${callback}#top`, `${loopbackCallback}#top`])
+    for (const fragment of ["#top", "#", "?a=b#c=d", "#?a=b"]) {
+      expect(await register(probe, callback + fragment), fragment).toBe(422)
+      const client = await probe.application()
+      await expectRefusedRedirects(probe, client, [callback + fragment, loopbackCallback + fragment])
+    }
   }),
-  holds("3.1.2", "MUST", "the query of a redirect URI is retained when parameters are added", async (probe) => {
-    const back = await probe.consent(await probe.application(), { redirect_uri: callbackWithQuery, state: "s" })
-    expect(back.href.startsWith(`${callbackWithQuery}&`)).toBe(true)
-    expect(back.searchParams.getAll("tenant")).toEqual(["7"])
-    expect(back.searchParams.getAll("code")).toHaveLength(1)
-  }),
-  holds("3.1.2.1", "SHOULD", "redirect URIs use TLS, except on the machine of the user", async (probe) => {
-    expect(await register(probe, "http://client.example.test/callback")).toBe(422)
-  }),
+  holds(
+    "3.1.2",
+    "MUST",
+    "the query of a redirect URI is retained when parameters are added",
+    each(
+      [callbackWithQuery, `${callback}?a=b&a=c`, `${callback}?%C3%A9=%20+&codes`, `${callback}?`],
+      async (probe, uri) => {
+        const back = await probe.consent(await probe.application([uri]), { redirect_uri: uri, state: "s" })
+        expect(back.href.startsWith(uri)).toBe(true)
+        const before = [...new URL(uri).searchParams]
+        expect([...back.searchParams].slice(0, before.length)).toEqual(before)
+        expect(back.searchParams.getAll("code")).toHaveLength(1)
+      }
+    )
+  ),
+  holds(
+    "3.1.2.1",
+    "SHOULD",
+    "redirect URIs use TLS, except on the machine of the user",
+    each(
+      [
+        "http://client.example.test/callback",
+        "http://192.168.0.1/",
+        "http://localhost.example.test:80/",
+        "ftp://a.test/"
+      ],
+      async (probe, uri) => expect(await register(probe, uri), uri).toBe(422)
+    )
+  ),
   deviates(
     "3.1.2.2",
     "SHOULD",
@@ -70,7 +98,10 @@ const registration: ReadonlyArray<Requirement> = [
     "3.1.2.3",
     "MUST",
     "a request without redirect URI is refused if several are registered",
-    async (probe) => expectShown(await probe.ask(await probe.application(), { redirect_uri: undefined }))
+    each(
+      [undefined, "", " "],
+      async (probe, redirect_uri) => expectShown(await probe.ask(await probe.application(), { redirect_uri }))
+    )
   ),
   holds(
     "3.1.2.3",
@@ -115,8 +146,12 @@ const registration: ReadonlyArray<Requirement> = [
     "3.1.2.4",
     "MUST NOT",
     "the browser is sent to an invalid redirect URI",
-    async (probe) =>
-      expectShown(await probe.ask(await probe.application(), { redirect_uri: "https://evil.test/", scope: "bogus" }))
+    each<Changes>([
+      { redirect_uri: "https://evil.test/", scope: "bogus" },
+      { redirect_uri: `${callback}?code=x`, response_type: "token" },
+      { redirect_uri: "javascript:alert(1)", state: "s" },
+      { redirect_uri: "http://localhost:1/?error=access_denied" }
+    ], async (probe, changes) => expectShown(await probe.ask(await probe.application(), changes)))
   )
 ]
 

@@ -4,7 +4,7 @@ import { Browser, signIn } from "@startlist/test-support/Browser"
 import { createApplication } from "@startlist/test-support/Operator"
 import { expectError, expectUnguessable } from "./Expectations.ts"
 import { type Answer, asksForConsent, callback, encode, formsOf, locationOf, type Probe } from "./Probe.ts"
-import { elsewhere, holds, notApplicable, type Requirement } from "./Requirement.ts"
+import { each, elsewhere, holds, notApplicable, type Requirement } from "./Requirement.ts"
 
 /** Sends wrong credentials from one address until the service limits it, or for a maximum time. */
 const bruteForce = async (ask: () => Promise<Answer>): Promise<Answer> => {
@@ -21,9 +21,9 @@ const expectWait = (answer: Answer): number => {
 }
 
 /** Sixteen samples. */
-const many = async (make: () => Promise<string>): Promise<ReadonlyArray<string>> => {
+const many = async (make: (sample: number) => Promise<string>): Promise<ReadonlyArray<string>> => {
   const made: Array<string> = []
-  while (made.length < 16) made.push(await make())
+  while (made.length < 16) made.push(await make(made.length))
   return made
 }
 
@@ -122,22 +122,35 @@ export const requirements: ReadonlyArray<Requirement> = [
     "10.10",
     "MUST",
     "client secrets have at least 160 random bits",
-    async (probe) => expectUnguessable(await many(async () => (await probe.application()).client_secret))
+    async (probe) =>
+      expectUnguessable(
+        await many(async (sample) => {
+          const uri = callback + "x".repeat(sample)
+          probe.note("/operator/v1/applications", { body: uri })
+          return (await probe.application([uri])).client_secret
+        })
+      )
   ),
-  holds("10.10", "MUST", "the passwords of users are protected against guessing", async (probe) => {
-    const user = await probe.user("athlete", "guessed")
-    const browser = new Browser({ "x-forwarded-for": "203.0.113.77" })
-    const login = await browser.open(`${probe.service.url}/login`)
-    const guess = async () => {
-      const { headers, html: text, status } = await signIn(browser, login, user.email, "wrong")
-      return { headers, text, status, body: {} }
-    }
-    const wait = expectWait(await bruteForce(guess))
-    expect((await signIn(browser, login, user.email, user.password)).status, "the right one has to wait").toBe(429)
-    probe.clock.advance(wait)
-    const page = await signIn(browser, await browser.open(`${probe.service.url}/login`), user.email, user.password)
-    expect(page.status).toBe(200)
-  }),
+  holds(
+    "10.10",
+    "MUST",
+    "the passwords of users are protected against guessing",
+    each<"athlete" | "organizer">(["athlete", "organizer"], async (probe, role) => {
+      const user = await probe.user(role, `guessed ${role}`)
+      probe.note("/login", { body: role })
+      const browser = new Browser({ "x-forwarded-for": role === "athlete" ? "203.0.113.77" : "2001:db8:77::1" })
+      const login = await browser.open(`${probe.service.url}/login`)
+      const guess = async () => {
+        const { headers, html: text, status } = await signIn(browser, login, user.email, "wrong")
+        return { headers, text, status, body: {} }
+      }
+      const wait = expectWait(await bruteForce(guess))
+      expect((await signIn(browser, login, user.email, user.password)).status, "the right one has to wait").toBe(429)
+      probe.clock.advance(wait)
+      const page = await signIn(browser, await browser.open(`${probe.service.url}/login`), user.email, user.password)
+      expect(page.status).toBe(200)
+    })
+  ),
   holds(
     "10.12",
     "MUST",
@@ -186,6 +199,7 @@ export const requirements: ReadonlyArray<Requirement> = [
   holds("10.15", "SHOULD NOT", "the service is an open redirector, before sign-in or after", async (probe) => {
     const user = await probe.user("athlete")
     for (const target of ["https://evil.test/", "//evil.test/", "/\\evil.test/", "/%09/evil.test"]) {
+      probe.note("/login", { body: target })
       const browser = new Browser()
       const login = await browser.open(`${probe.service.url}/login?${encode({ return_to: target })}`)
       const page = await signIn(browser, login, user.email, user.password)

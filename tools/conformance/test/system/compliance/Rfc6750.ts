@@ -76,7 +76,9 @@ export const requirements: ReadonlyArray<Requirement> = [
     for (const answer of await refusals(probe)) expect(parametersOf(answer).get("realm")).toMatch(/./)
   }),
   holds("3", "SHOULD", "the challenge has an error if a token was presented", async (probe) => {
-    expect(parametersOf(await probe.bearer("x")).get("error")).toBe("invalid_token")
+    for (const token of ["x", "sl_at_1_1_x", "%%%"]) {
+      expect(parametersOf(await probe.bearer(token)).get("error")).toBe("invalid_token")
+    }
   }),
   holds("3", "SHOULD NOT", "the challenge has an error although no token was presented", async (probe) => {
     const others = [{}, { authorization: "Basic eDp5" }, { authorization: "Digest username=\"x\"" }]

@@ -50,9 +50,13 @@ const redirects: ReadonlyArray<Requirement> = [
       documented: {
         reason: "only platform users register applications, and applications see their mistakes without an account",
         instead: async (probe) => {
-          const path = probe.authorizePath(await probe.application(), { scope: "bogus" })
-          const page = await new Browser().request(`${probe.service.url}${path}`)
-          expectRedirectedError(page, callback, "invalid_scope")
+          const client = await probe.application()
+          for (const changes of [{ scope: "bogus" }, { scope: undefined }, { scope: "read,write", state: "s" }]) {
+            const path = probe.authorizePath(client, changes)
+            probe.note(path)
+            const page = await new Browser().request(`${probe.service.url}${path}`)
+            expectRedirectedError(page, callback, "invalid_scope")
+          }
         }
       }
     }
@@ -69,16 +73,18 @@ const redirects: ReadonlyArray<Requirement> = [
     "the response to a form with credentials is a redirect that repeats it (307, 308)",
     async (probe) => {
       const user = await probe.user("athlete")
-      const browser = new Browser()
-      const path = probe.authorizePath(await probe.application())
-      const login = await browser.open(`${probe.service.url}${path}`)
-      const csrf = /name="csrf"[^>]*value="([^"]*)"/.exec(login.html)?.[1] ?? ""
-      const answer = await browser.request(`${probe.service.url}/login`, {
-        method: "POST",
-        body: encode({ email: user.email, password: user.password, return_to: path, csrf }),
-        headers: { "content-type": "application/x-www-form-urlencoded" }
-      })
-      expect(answer.status).toBe(303)
+      for (const path of [probe.authorizePath(await probe.application()), "/account/applications", "//evil.test/"]) {
+        probe.note("/login", { body: path })
+        const browser = new Browser()
+        const login = await browser.open(`${probe.service.url}/login?${encode({ return_to: path })}`)
+        const csrf = /name="csrf"[^>]*value="([^"]*)"/.exec(login.html)?.[1] ?? ""
+        const answer = await browser.request(`${probe.service.url}/login`, {
+          method: "POST",
+          body: encode({ email: user.email, password: user.password, return_to: path, csrf }),
+          headers: { "content-type": "application/x-www-form-urlencoded" }
+        })
+        expect(answer.status).toBe(303)
+      }
     }
   )
 ]

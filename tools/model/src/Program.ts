@@ -21,13 +21,12 @@ import type { HistoryEntry } from "./HistoryEntry.ts"
 import { intercept } from "@startlist/testing/Faults"
 import { clearQueue } from "@startlist/testing/internal/storeLaw"
 import { findViolation } from "./deliveryChecks.ts"
-import { makeProgramFixture, nameOf, type ProgramFixture } from "./programFixture.ts"
+import { makeProgramFixture, type ProgramFixture } from "./programFixture.ts"
 import { createUser } from "./performEvents.ts"
 import { addApplication, execute, request, work } from "./execute.ts"
 import * as Standing from "./performStanding.ts"
-import { observe as observeSystem } from "./observe.ts"
 import { storeChecks } from "./storeChecks.ts"
-import * as Observed from "./observation.ts"
+import * as Observed from "./observe.ts"
 import * as Model from "./Model.ts"
 import * as ScriptedCallbacks from "@startlist/testing/ScriptedCallbacks"
 import * as TestSecrets from "@startlist/testing/TestSecrets"
@@ -88,14 +87,14 @@ const run = (
     return yield* Effect.scoped(
       Effect.flatMap(
         Layer.build(everything),
-        (services) => Effect.provide(interpret(program, fixture, label), services)
+        (services) => Effect.provide(interpret(program, fixture), services)
       )
     ).pipe(
       Effect.provideService(Policy.Policy, { ...policy, replay: options.replay ?? policy.replay })
     )
   })
 
-const interpret = (program: Operation.Program, fixture: ProgramFixture, label: string) =>
+const interpret = (program: Operation.Program, fixture: ProgramFixture) =>
   Effect.gen(function*() {
     const history: Array<string> = []
     let states: ReadonlyArray<Model.State> = [Model.empty((yield* Policy.Policy).replay)]
@@ -111,12 +110,12 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture, label: s
     const received = Effect.flatMap(ScriptedCallbacks.ScriptedCallbacks, (callbacks) => callbacks.received)
     const observe = Effect.gen(function*() {
       const now = (yield* Clock.currentTimeMillis) / 1000
-      const observation = yield* Effect.orDie(observeSystem(fixture))
+      const observation = yield* Effect.orDie(Observed.observe(fixture))
       const seen = JSON.stringify(observation)
-      const agreeing = states.filter((state) => JSON.stringify(Observed.observe(state, now)) === seen)
+      const agreeing = states.filter((state) => JSON.stringify(Observed.expected(state, now)) === seen)
       const [expected] = states
       if (agreeing.length === 0 && expected !== undefined) {
-        return yield* fail(`seen:     ${seen}\nexpected: ${JSON.stringify(Observed.observe(expected, now))}`)
+        return yield* fail(`seen:     ${seen}\nexpected: ${JSON.stringify(Observed.expected(expected, now))}`)
       }
       states = agreeing
       const violation = fixture.violations[0] ?? findViolation({
@@ -130,9 +129,9 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture, label: s
     })
 
     yield* Effect.orDie(Effect.gen(function*() {
-      yield* createUser(fixture, label, "platform")
-      yield* createUser(fixture, label, "organizer")
-      yield* createUser(fixture, label, "athlete")
+      yield* createUser(fixture, "platform")
+      yield* createUser(fixture, "organizer")
+      yield* createUser(fixture, "athlete")
       yield* addApplication(fixture)
       yield* addApplication(fixture)
     }))
@@ -141,7 +140,7 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture, label: s
     for (const operation of program) {
       history.push(JSON.stringify(operation))
       const { interleaved } = yield* VirtualTime.VirtualTime
-      const execution = execute(fixture, label, operation)
+      const execution = execute(fixture, operation)
       const isHeld = (application: number) => states.every((state) => Model.isHeld(state, application))
       const waiting = fixture.applications.filter((_, application) => isHeld(application))
       const begin = (yield* received).length
@@ -170,11 +169,6 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture, label: s
     yield* observe
     const waiting = fixture.deliveries.find(({ state }) => state === "pending")
     if (waiting !== undefined) return yield* fail(`law 4: delivery ${waiting.id} is never made`)
-    for (const delivery of fixture.deliveries) {
-      const attempts = delivery.attempts.map(({ at, outcome }) => `${outcome} at ${at.epochMillis / 1000}`)
-      history.push(`${nameOf(fixture, delivery)}: ${delivery.state} ${attempts.join(", ")}`)
-    }
-    return history
   })
 
 /** Requests after which the events of an application may no longer wait. */

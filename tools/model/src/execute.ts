@@ -25,7 +25,7 @@ type Everything = Stores | UserStore | TestUsers | Services | Callbacks | Script
 
 type Executed = Effect.Effect<ReadonlyArray<HistoryEntry>, never, Everything | VirtualTime.VirtualTime>
 
-export const execute = (fixture: ProgramFixture, label: string, operation: Operation.Operation): Executed => {
+export const execute = (fixture: ProgramFixture, operation: Operation.Operation): Executed => {
   const silently = <R>(effect: Effect.Effect<unknown, never, R>) => Effect.as(effect, [])
   switch (operation._tag) {
     case "Wait":
@@ -33,13 +33,13 @@ export const execute = (fixture: ProgramFixture, label: string, operation: Opera
     case "Purge":
       return Effect.map(purge(fixture), (entry) => [entry])
     case "Parallel": {
-      const prepared = operation.operations.map((one) => execute(fixture, label, one))
+      const prepared = operation.operations.map((one) => execute(fixture, one))
       return Effect.map(Effect.all(prepared, { concurrency: "unbounded" }), (entries) => entries.flat())
     }
     case "Work":
       return silently(work(fixture, operation.seconds, operation.killed))
     case "CreateUser":
-      return silently(createUser(fixture, label, operation.role))
+      return silently(createUser(fixture, operation.role))
     case "CreateApplication":
       return silently(Effect.orDie(addApplication(fixture)))
     case "Receive":

@@ -23,9 +23,9 @@ import {
 } from "./programFixture.ts"
 import { making, prepare, type Prepared } from "./performed.ts"
 
-export const createUser = (fixture: ProgramFixture, label: string, role: Role) =>
+export const createUser = (fixture: ProgramFixture, role: Role) =>
   Effect.gen(function*() {
-    const email = `user-${label}-${fixture.named++}@example.test`
+    const email = `user-${fixture.named++}@example.test`
     const users = yield* TestUsers
     fixture.users.push(yield* users.add({ role, email, firstName: "A", lastName: "B" }))
   })

@@ -16,7 +16,7 @@ import type { AttemptChecker } from "./AttemptChecker.ts"
 import type { DeliveryChecker } from "./DeliveryChecker.ts"
 import type { History } from "./History.ts"
 import type { Oracle } from "./Oracle.ts"
-import * as Observed from "../observation.ts"
+import * as Observed from "../observe.ts"
 import type { ProgramFixture } from "../programFixture.ts"
 
 export interface SimulationContext {
@@ -117,7 +117,7 @@ export const auditWrite = (context: SimulationContext, what: string, expected: R
 export const auditTokens = (context: SimulationContext, isConcerned: (grant: string) => boolean) =>
   Effect.gen(function*() {
     const { fixture, history, oauth, oracle } = context
-    const expected = Observed.observe(oracle.state, history.now() / 1000)
+    const expected = Observed.expected(oracle.state, history.now() / 1000)
     const places = Object.entries(oracle.state.grants).filter(([grant]) => isConcerned(grant))
       .flatMap(([grant, { refresh }]) => Object.keys(refresh).map((place) => ({ grant, place: Number(place) })))
       .sort((a, b) => a.place - b.place).slice(-20)

@@ -23,8 +23,8 @@ const numbers = (length: number) => Array.from({ length }, (_, index) => index)
 /** Makes applications of one owner, users of every role, and registrations before the first step. */
 export const populate = (fixture: ProgramFixture, oracle: Oracle, size: Size) =>
   Effect.gen(function*() {
-    yield* createUser(fixture, "", "platform")
-    for (const index of numbers(size.users)) yield* createUser(fixture, "", roles[index % roles.length] ?? "athlete")
+    yield* createUser(fixture, "platform")
+    for (const index of numbers(size.users)) yield* createUser(fixture, roles[index % roles.length] ?? "athlete")
     for (const _ of numbers(size.applications)) yield* createApplication(fixture)
     for (const index of numbers(size.registrations)) {
       const created = perform(fixture, { _tag: "CreateRegistration", athlete: index, organizer: index })
@@ -49,7 +49,7 @@ export const act = (
   const receiverOf = (application: number) => `${choose(fixture.applications, application)?.value.callbackUrl}/right`
   switch (operation._tag) {
     case "CreateUser":
-      return createUser(fixture, "", operation.role)
+      return createUser(fixture, operation.role)
     case "CreateApplication":
       return createApplication(fixture)
     case "Purge":

@@ -1,4 +1,4 @@
-/** What can be observed of the system from outside. Records are numbered in the order of their appearance. */
+/** Observations of the system from outside, and those that the model expects. Records are numbered as they appear. */
 import { DeliveryStore } from "@startlist/core/Delivery"
 import { OAuth } from "@startlist/core/OAuth"
 import { Subscriptions } from "@startlist/core/Subscriptions"

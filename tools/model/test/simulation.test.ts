@@ -82,7 +82,7 @@ describe("the simulation", () => {
       assert.isAbove(counts.get("delivered") ?? 0, 0)
     }))
 
-  // The system tier searches for other seeds, and shrinks what it finds.
+  // The system tier shrinks what it finds.
   for (const bug of bugs) it.live(`finds ${bug.name}`, () => expectShown(bug))
 })
 

@@ -1,28 +1,37 @@
 /** The order of test files for vitest: the slowest files start first, so that none of them runs alone at the end. */
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 
-/** Files that take over 40 seconds, slowest first. By default, vitest starts with the largest file. */
+/** The slowest files of the tiers, slowest first. By default, vitest starts with the largest file. */
 const longest = [
   "system/packing/Packages",
-  "node/test/system/Crash",
-  "node/test/system/CrashEmbedded",
-  "system/Process",
-  "delivery/SetAside",
-  "system/browser/EveryPage",
   "system/guides/Guides",
-  "delivery/WorkerDeath",
-  "testing/test/system/storeFaults",
-  "testing/test/system/simulation",
   "system/Compliance",
+  "system/browser/EveryPage",
+  "testing/test/system/storeFaults",
+  "postgres/test/system/laws",
   "system/OperatorsDay",
+  "system/Outage",
   "delivery/RandomKills",
-  "node/test/system/Outage",
+  "system/CommandLine",
+  "own-store/test/system/withoutRunner",
   "hostile/Fuzz",
   "guides/Integrating",
-  "system/CommandLine",
-  "postgres/test/Embedded",
+  "delivery/SetAside",
+  "node/test/system/Process",
+  "model/test/system/simulation",
+  "system/Observability",
+  "system/Doctor",
+  "histories/Histories",
+  "node/test/system/CrashEmbedded",
+  "node/test/system/Crash",
+  "postgres/test/Postgres",
+  "postgres/test/EmbeddedLaws",
+  "testing/test/storeLaws",
   "core/test/Worker",
-  "node/test/Accounts"
+  "node/test/OpenApi",
+  "postgres/test/Embedded",
+  "node/test/Accounts",
+  "node/test/PersonalData"
 ]
 
 const rankOf = ({ moduleId }: TestSpecification): number => {

@@ -4,10 +4,10 @@ import { Effect } from "effect"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 import { killAgainAndAgain } from "./support/killAgainAndAgain.ts"
 
-it.scopedLive("20 kills on the embedded database lose nothing", () =>
+it.scopedLive("8 kills on the embedded database lose nothing", () =>
   Effect.gen(function*() {
-    const { answered, broken } = yield* killAgainAndAgain({ DATA_DIR: yield* temporaryFolder }, 20)
+    const { answered, broken } = yield* killAgainAndAgain({ DATA_DIR: yield* temporaryFolder }, 8)
     expect(broken).toEqual([])
-    expect(answered.changes).toBeGreaterThan(20)
-    expect(answered.refreshes).toBeGreaterThan(20)
+    expect(answered.changes).toBeGreaterThan(8)
+    expect(answered.refreshes).toBeGreaterThan(8)
   }))

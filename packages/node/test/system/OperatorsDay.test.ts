@@ -14,7 +14,7 @@ import {
 import { balance } from "@startlist/test-support/Balancer"
 import { eventually } from "@startlist/test-support/Eventually"
 import { installation, makeDatabase } from "@startlist/test-support/Nodes"
-import { changeRegistration, type Client, type Person } from "@startlist/test-support/Operator"
+import { changeRegistration, type Client, createUser, type Person } from "@startlist/test-support/Operator"
 import { makeReceiver } from "@startlist/test-support/Receiver"
 import { type Environment, runStartlist, type Service, startService } from "@startlist/test-support/ServiceProcess"
 
@@ -195,18 +195,18 @@ it.scopedLive(
 
         const chains: Array<string> = []
         for (let i = 0; i < 4; i++) {
-          const user = i === 0 ? athlete : await person("athlete", `athlete-${i}@example.test`)
+          const user = i === 0 ? athlete : await createUser(one, "athlete")
           chains.push((await obtainTokens(one, rotated, user)).refresh_token)
         }
         const before = receiver.received.length
         const balancer = balance([one.url, other.url])
         const running = load(balancer.next, one, { chains, client: rotated, registration })
-        await running.progress(one.url, 50)
-        await running.progress(other.url, 50)
+        await running.progress(one.url, 20)
+        await running.progress(other.url, 20)
         await nodes.restart(one)
-        await running.progress(one.url, 50)
+        await running.progress(one.url, 20)
         await nodes.restart(other)
-        await running.progress(other.url, 50)
+        await running.progress(other.url, 20)
         await running.stop()
         await balancer.stop()
         expect(running.failures).toEqual([])

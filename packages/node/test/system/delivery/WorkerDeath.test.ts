@@ -18,7 +18,7 @@ const prepare = Effect.gen(function*() {
   return { athlete, installation, receiver, registration, subscriber }
 })
 
-describe("a worker is killed", () => {
+describe.concurrent("a worker is killed", () => {
   it.scopedLive(
     "during its request: another worker repeats the request once after the lease",
     () =>
@@ -79,7 +79,7 @@ describe("a worker is killed", () => {
   )
 })
 
-describe("a worker is paused for three leases", () => {
+describe.concurrent("a worker is paused for three leases", () => {
   it.scopedLive(
     "with a request in flight: another worker delivers, and the result of the first is refused",
     () =>
@@ -143,5 +143,5 @@ describe("a worker is paused for three leases", () => {
       expect(more).toEqual([])
       expect(first?.at).toBeGreaterThanOrEqual(leaseEnds)
       expect(next?.id).not.toBe(first?.id)
-    }), { concurrent: true })
+    }))
 })

@@ -109,9 +109,8 @@ const sayFarewell = async ({ startlist, state }: Pick<Context, "startlist" | "st
 
 /** Processes an event after its acknowledgement (requirements §5.9, §6.3). */
 export const follow = async (context: Pick<Context, "startlist" | "state">, event: Event): Promise<void> => {
-  const athlete = context.state.connections.get("athlete")?.person?.id
-  if (event.type === "access.revoked" && event.role === "athlete" && event.userId === athlete) {
-    await context.startlist.forget("athlete")
-    await sayFarewell(context, "athlete", "The athlete has revoked the access, as the platform said in an event.")
+  if (event.type !== "access.revoked") return
+  for (const role of await context.startlist.forget(event)) {
+    await sayFarewell(context, role, `The ${role} has revoked the access, as the platform said in an event.`)
   }
 }

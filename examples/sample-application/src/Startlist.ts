@@ -1,12 +1,12 @@
 /** The registration platform, seen from an application: users, tokens and events by its client package, the API by `fetch`. */
 import {
   AccessDenied,
+  type AccessRevoked,
   type Authorization,
   type Client,
   createClient,
   memoryTokens,
   Refused as RefusedByPlatform,
-  type Tokens,
   TryLater
 } from "@startlist/client"
 import type { Settings } from "./Settings.ts"
@@ -63,8 +63,8 @@ export interface Startlist {
   readonly refresh: (connection: Connection) => Promise<Connection>
   /** Revokes all access to this user. */
   readonly revoke: (connection: Connection) => Promise<void>
-  /** Forgets the tokens of a user whose access has ended. */
-  readonly forget: Tokens["forget"]
+  /** Forgets the tokens of a user whose access has ended. Returns the connections that have ended. */
+  readonly forget: (event: AccessRevoked) => Promise<ReadonlyArray<Role>>
   /** `GET /api/v1/athlete`. */
   readonly athlete: (connection: Connection) => Promise<Answer>
   readonly subscribe: (connection: Connection, verifyToken: string) => Promise<Subscription | undefined>
@@ -151,7 +151,10 @@ export const make = (settings: Settings): Startlist => {
 
     revoke: (connection) => explained(tokens.disconnect(connection.role)),
 
-    forget: tokens.forget,
+    forget: async (event) => {
+      const forgotten = await tokens.forget(event)
+      return (["athlete", "platform"] as const).filter((role) => forgotten.includes(role))
+    },
 
     athlete: (connection) => call(connection, "GET", "/api/v1/athlete"),
 

@@ -3,7 +3,7 @@ import { AccessDenied, Refused } from "./Errors.ts"
 import { createInbox, type Inbox, type InboxOptions } from "./Inbox.ts"
 import { base64url, isEqual, sha256, unguessable } from "./internal/encoding.ts"
 import { refusalOf, send } from "./internal/request.ts"
-import { createTokens, type Fresh, readFresh, type Tokens, type TokenStore } from "./Tokens.ts"
+import { type Connected, createTokens, type Fresh, readFresh, type Tokens, type TokenStore } from "./Tokens.ts"
 
 export interface Options {
   /** URL of the service, such as `https://startlist.example`. */
@@ -37,10 +37,10 @@ export interface Client {
   /** Begins an authorization with PKCE and state: redirect the browser to `url`. */
   readonly authorize: (wanted: Wanted) => Promise<Authorization>
   /**
-   * Completes an authorization and returns the tokens. `back` is the URL to which the browser returned. Fails with
-   * `AccessDenied`, `Refused` (also if `back` belongs to another session) or `TryLater`: then call `finish` again.
+   * Completes an authorization: returns the tokens, and the number of the user at the service. `back` is the URL to which
+   * the browser returned. Fails with `AccessDenied`, `Refused` (also if `back` belongs to another session) or `TryLater`: then call `finish` again.
    */
-  readonly finish: (back: string | URL, keep: Authorization["keep"]) => Promise<Fresh>
+  readonly finish: (back: string | URL, keep: Authorization["keep"]) => Promise<Connected>
   /** Tokens of all users, in a store. */
   readonly tokens: (store: TokenStore) => Tokens
   /** Revokes all tokens of the user of this token. Fails with `TryLater` or `Refused`: then nothing was revoked. */
@@ -71,6 +71,18 @@ export const createClient = (options: Options): Client => {
     const fresh = answer.status === 200 ? readFresh(answer, sentAt) : undefined
     if (fresh === undefined) throw refusalOf(answer)
     return fresh
+  }
+
+  /** The user of a token (RFC 7662). Users of every role have one. */
+  const userOf = async (token: string): Promise<number> => {
+    const answer = await post("/oauth/introspect", { token })
+    if (answer.status !== 200) throw refusalOf(answer)
+    const { active, sub } = Object(answer.body) as Record<string, unknown>
+    if (active === false) throw new Refused("invalid_grant", "the access has ended")
+    if (typeof sub !== "string" || !/^\d{1,16}$/.test(sub)) {
+      throw new Refused("invalid_response", `${url} is not a Startlist service`)
+    }
+    return Number(sub)
   }
 
   const revoke = async (token: string): Promise<void> => {
@@ -110,7 +122,8 @@ export const createClient = (options: Options): Client => {
       if (code === undefined) throw new Refused("invalid_response", "the redirect has no code")
       const parameters = { grant_type: "authorization_code", code, redirect_uri: redirectUri, code_verifier: verifier }
       // Only this session knows the state, which is used once. A repeat after a lost response has the same key.
-      return ask(parameters, state)
+      const fresh = await ask(parameters, state)
+      return { ...fresh, userId: await userOf(fresh.accessToken) }
     },
     tokens: (store) =>
       createTokens({

@@ -1,9 +1,31 @@
 /** Events of the service (section 6 of its API), as a union by kind. */
 
-interface Common {
+/** A stored event. */
+export interface StoredEvent {
+  /** The `webhook-id`. */
+  readonly id: string
+  /** JSON text. */
+  readonly body: string
+  /** What it is about, such as `registration 7`. */
+  readonly object: string
+  /** Its place among the events about the object, if the service has sent it. */
+  readonly sequence: number | undefined
+}
+interface Received {
   /** The `webhook-id`: the same in every attempt. */
   readonly id: string
+  /**
+   * Place among the events about its object: grows with each, with gaps. If you store it with what you change, the
+   * database itself can refuse an older state. Undefined if the service did not send it.
+   */
+  readonly sequence: number | undefined
+  /** An event about the same object with a larger sequence was handled before, so this one reports an older state. */
+  readonly isLate: boolean
+}
+
+interface Common extends Received {
   readonly subscriptionId: number
+  /** In whole seconds. */
   readonly time: Date
 }
 
@@ -21,7 +43,7 @@ export interface RegistrationChanged extends Common {
   }
 }
 
-/** A user has revoked the access: remove the tokens of this user. */
+/** A user has revoked the access: pass it to `forget` of the tokens, which removes those of this user. */
 export interface AccessRevoked extends Common {
   readonly type: "access.revoked"
   readonly role: "athlete" | "organizer"
@@ -29,9 +51,8 @@ export interface AccessRevoked extends Common {
 }
 
 /** An event of a kind that this version does not support. Accept it. `body` has its content. */
-export interface UnknownEvent {
+export interface UnknownEvent extends Received {
   readonly type: "unknown"
-  readonly id: string
   readonly body: unknown
 }
 
@@ -51,16 +72,17 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** Parses a body. Never fails: unsupported bodies are `unknown`. */
-export const toEvent = (id: string, text: string): Event => {
+/** Parses the body. Never fails: unsupported bodies are `unknown`. */
+export const toEvent = ({ body: text, id, sequence }: StoredEvent, isLate: boolean): Event => {
   const body = parse(text)
-  const unknown: UnknownEvent = { type: "unknown", id, body }
+  const received: Received = { id, sequence, isLate }
+  const unknown: UnknownEvent = { ...received, type: "unknown", body }
   if (typeof body !== "object" || body === null) return unknown
   const { aspect_type, event_time, object_id, object_type, subscription_id, updates } = body as Record<string, unknown>
   if (typeof object_id !== "number" || typeof event_time !== "number" || typeof subscription_id !== "number") {
     return unknown
   }
-  const common = { id, subscriptionId: subscription_id, time: new Date(event_time * 1000) }
+  const common = { ...received, subscriptionId: subscription_id, time: new Date(event_time * 1000) }
   if (object_type === "registration" && aspect_type === "updated" && isUpdates(updates)) {
     return { ...common, type: "registration.changed", registrationId: object_id, updates }
   }
@@ -70,10 +92,8 @@ export const toEvent = (id: string, text: string): Event => {
   return unknown
 }
 
-/** The ordering key of an event: events about the same object must be handled in order. */
-export const objectOf = (text: string): string => {
-  const body = parse(text)
-  if (typeof body !== "object" || body === null) return ""
-  const { object_id, object_type } = body as Record<string, unknown>
-  return `${String(object_type)} ${String(object_id)}`
+/** An event as it is stored. `sequence`: undefined if the service did not send it. */
+export const toStored = (id: string, text: string, sequence: number | undefined): StoredEvent => {
+  const { object_id, object_type } = Object(parse(text)) as Record<string, unknown>
+  return { id, body: text, object: `${String(object_type)} ${String(object_id)}`, sequence }
 }

@@ -5,22 +5,17 @@
  * an event again: make it idempotent.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { type Event, objectOf, toEvent } from "./Events.ts"
+import { type Event, type StoredEvent, toEvent, toStored } from "./Events.ts"
 import { readLimited } from "./internal/body.ts"
 import { isEqual, unguessable } from "./internal/encoding.ts"
 import { limit, readPage } from "./internal/eventLog.ts"
 import { serveNode } from "./internal/node.ts"
 import { isAuthentic } from "./internal/signature.ts"
 
-/** A stored event. */
-export interface StoredEvent {
-  /** The `webhook-id`. */
-  readonly id: string
-  /** JSON text. */
-  readonly body: string
-}
-
-/** Stores events until they are handled, and their identifiers while repeats are possible (30 days). */
+/**
+ * Stores events until they are handled. Then it needs their identifiers, objects and sequences while older events and
+ * repeats are possible (60 days).
+ */
 export interface EventStore {
   /** Stores an event, unless its identifier is known. Returns whether it is new. */
   readonly add: (event: StoredEvent) => Promise<boolean>
@@ -31,6 +26,8 @@ export interface EventStore {
   readonly lease: (owner: string, now: number, until: number) => Promise<boolean>
   /** At most `limit` unhandled events, oldest first, without the first `skip`. */
   readonly waiting: (limit: number, skip: number) => Promise<ReadonlyArray<StoredEvent>>
+  /** The largest sequence of the handled events about an object. */
+  readonly newest: (object: string) => Promise<number | undefined>
   /** Marks these events as handled. */
   readonly done: (ids: ReadonlyArray<string>) => Promise<void>
   /** The cursor of the event log. */
@@ -48,6 +45,11 @@ export interface InboxOptions {
   readonly signingSecrets: () => ReadonlyArray<string> | Promise<ReadonlyArray<string>>
   /** Handles an event. If it fails, the event is retried later, and events about the same object wait for it. */
   readonly handle: (event: Event) => unknown
+  /**
+   * What becomes of an event that is late: a newer one about its object was handled before. `flag` (default): `handle`
+   * gets it with `isLate: true`. `skip`: it counts as handled.
+   */
+  readonly late?: "flag" | "skip"
   /** Called with errors. Default: `console.error`. */
   readonly onError?: (error: unknown) => void
 }
@@ -85,7 +87,8 @@ export const createInbox = (
   }
 ): Inbox => {
   // oxlint-disable-next-line no-console -- the caller may give another way
-  const { fetch, handle, now, onError = console.error, signingSecrets, store, url, verifyToken } = options
+  const { fetch, handle, late = "flag", now, onError = console.error, signingSecrets, store, url, verifyToken } =
+    options
   /** This process. */
   const owner = unguessable()
   let isClosed = false
@@ -99,12 +102,14 @@ export const createInbox = (
    */
   const handleAll = async (events: ReadonlyArray<StoredEvent>, failed: Set<string>): Promise<number | undefined> => {
     let left = 0
-    for (const { body, id } of events) {
+    for (const event of events) {
       if (isClosed || !await store.lease(owner, now(), now() + lease)) return undefined
-      const object = objectOf(body)
+      const { id, object, sequence } = event
       try {
         if (!failed.has(object)) {
-          await handle(toEvent(id, body))
+          // Looked up for each event: since this page was read, another process may have handled newer ones.
+          const isLate = sequence !== undefined && sequence < (await store.newest(object) ?? sequence)
+          if (!isLate || late === "flag") await handle(toEvent(event, isLate))
           await store.done([id])
           continue
         }
@@ -161,7 +166,8 @@ export const createInbox = (
     const id = header("webhook-id")
     const signed = { id, timestamp: header("webhook-timestamp"), signatures: header("webhook-signature"), body }
     if (!await isAuthentic(signed, await signingSecrets(), now())) return status(401)
-    if (await store.add({ id, body: new TextDecoder().decode(body) })) void process()
+    const sequence = /^\d{1,16}$/.test(header("startlist-sequence")) ? Number(header("startlist-sequence")) : undefined
+    if (await store.add(toStored(id, new TextDecoder().decode(body), sequence))) void process()
     return status(200)
   }
 
@@ -192,8 +198,8 @@ export const createInbox = (
         const cursor = await store.cursor()
         // Without a page, it starts at the beginning: known events are skipped.
         const page = await readPage({ fetch, url }, accessToken, cursor)
-        for (const { event, webhook_id: id } of page?.events ?? []) {
-          if (await store.add({ id, body: JSON.stringify(event) })) missing++
+        for (const { event, sequence, webhook_id: id } of page?.events ?? []) {
+          if (await store.add(toStored(id, JSON.stringify(event), sequence))) missing++
         }
         await store.keepCursor(page?.next)
         if (page !== undefined && page.events.length < limit) break

@@ -1,5 +1,6 @@
 /** Stores in PostgreSQL, with a pool of `pg` or any object with its `query`. */
-import type { EventStore, StoredEvent } from "./Inbox.ts"
+import type { StoredEvent } from "./Events.ts"
+import type { EventStore } from "./Inbox.ts"
 import type { Connection, TokenStore } from "./Tokens.ts"
 
 /** A pool of `pg`. */
@@ -12,11 +13,14 @@ export interface Pool {
 
 /** SQL that creates the tables. You can run it repeatedly. */
 export const tables = `
-CREATE TABLE IF NOT EXISTS startlist_connections (user_key text PRIMARY KEY, revision text NOT NULL, connection jsonb NOT NULL);
+CREATE TABLE IF NOT EXISTS startlist_connections (
+  user_key text PRIMARY KEY, revision text NOT NULL, service_user bigint NOT NULL, connection jsonb NOT NULL);
+CREATE INDEX IF NOT EXISTS startlist_connections_user ON startlist_connections (service_user);
 CREATE TABLE IF NOT EXISTS startlist_inbox (
-  id text PRIMARY KEY, place bigint GENERATED ALWAYS AS IDENTITY, body text,
+  id text PRIMARY KEY, place bigint GENERATED ALWAYS AS IDENTITY, body text, object text NOT NULL, sequence bigint,
   added_at timestamptz NOT NULL DEFAULT now());
 CREATE INDEX IF NOT EXISTS startlist_inbox_waiting ON startlist_inbox (place) WHERE body IS NOT NULL;
+CREATE INDEX IF NOT EXISTS startlist_inbox_handled ON startlist_inbox (object, sequence) WHERE body IS NULL;
 CREATE TABLE IF NOT EXISTS startlist_reader (
   one boolean PRIMARY KEY DEFAULT true CHECK (one), cursor text, owner text NOT NULL DEFAULT '', until bigint NOT NULL DEFAULT 0);
 INSERT INTO startlist_reader DEFAULT VALUES ON CONFLICT DO NOTHING;
@@ -31,35 +35,50 @@ export const postgresTokens = (pool: Pool): TokenStore => ({
     const { rowCount } = next === undefined
       ? await pool.query("DELETE FROM startlist_connections WHERE user_key = $1 AND revision = $2", [user, before])
       : before === undefined
-      ? await pool.query("INSERT INTO startlist_connections VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", [
+      ? await pool.query("INSERT INTO startlist_connections VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", [
         user,
         next.revision,
+        next.userId,
         JSON.stringify(next)
       ])
       : await pool.query(
-        "UPDATE startlist_connections SET revision = $2, connection = $3 WHERE user_key = $1 AND revision = $4",
-        [user, next.revision, JSON.stringify(next), before]
+        "UPDATE startlist_connections SET revision = $2, service_user = $3, connection = $4 WHERE user_key = $1 AND revision = $5",
+        [user, next.revision, next.userId, JSON.stringify(next), before]
       )
     return rowCount === 1
+  },
+  usersOf: async (userId) => {
+    const { rows } = await pool.query("SELECT user_key FROM startlist_connections WHERE service_user = $1", [userId])
+    return rows.map(({ user_key }) => String(user_key))
   }
 })
 
-/** Removes identifiers of handled events that are too old to be repeated. */
+/** Removes handled events that are too old: neither they nor older ones about their objects can still arrive. */
 export const removeOldEvents = (pool: Pool) =>
   pool.query("DELETE FROM startlist_inbox WHERE body IS NULL AND added_at < now() - interval '60 days'")
 
+/** `pg` returns a `bigint` as text. */
+const toNumber = (value: unknown): number | undefined => value === null ? undefined : Number(value)
+
 export const postgresEvents = (pool: Pool): EventStore => ({
-  add: async ({ body, id }) => {
-    const text = "INSERT INTO startlist_inbox (id, body) VALUES ($1, $2) ON CONFLICT DO NOTHING"
-    return (await pool.query(text, [id, body])).rowCount === 1
+  add: async ({ body, id, object, sequence }) => {
+    const text =
+      "INSERT INTO startlist_inbox (id, body, object, sequence) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
+    return (await pool.query(text, [id, body, object, sequence ?? null])).rowCount === 1
   },
   lease: async (owner, now, until) => {
     const text = "UPDATE startlist_reader SET owner = $1, until = $3 WHERE owner = $1 OR until <= $2"
     return (await pool.query(text, [owner, now, until])).rowCount === 1
   },
   waiting: async (limit, skip) => {
-    const text = "SELECT id, body FROM startlist_inbox WHERE body IS NOT NULL ORDER BY place LIMIT $1 OFFSET $2"
-    return (await pool.query(text, [limit, skip])).rows as unknown as ReadonlyArray<StoredEvent>
+    const text =
+      "SELECT id, body, object, sequence FROM startlist_inbox WHERE body IS NOT NULL ORDER BY place LIMIT $1 OFFSET $2"
+    const { rows } = await pool.query(text, [limit, skip])
+    return rows.map((row) => ({ ...row, sequence: toNumber(row["sequence"]) })) as unknown as ReadonlyArray<StoredEvent>
+  },
+  newest: async (object) => {
+    const text = "SELECT max(sequence) AS sequence FROM startlist_inbox WHERE object = $1 AND body IS NULL"
+    return toNumber((await pool.query(text, [object])).rows[0]?.["sequence"])
   },
   done: async (ids) => void await pool.query("UPDATE startlist_inbox SET body = NULL WHERE id = ANY ($1)", [ids]),
   cursor: async () => {

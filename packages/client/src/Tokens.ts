@@ -6,6 +6,7 @@
  * refresh token is used.
  */
 import { ConnectAgain, Refused } from "./Errors.ts"
+import type { AccessRevoked } from "./Events.ts"
 import { unguessable } from "./internal/encoding.ts"
 import type { Answer } from "./internal/request.ts"
 
@@ -15,14 +16,26 @@ export interface Fresh {
   readonly refreshToken: string
   /** Time at which the access token expires, in milliseconds since 1970 by the clock of this machine. */
   readonly expiresAt: number
+  /** `created_at`: the time of these tokens in whole seconds since 1970, by the clock of the service. */
+  readonly createdAt: number
   /** The granted scope, only after the exchange of a code. */
   readonly scope: string | undefined
+}
+
+/** Tokens of a user who has just connected. */
+export interface Connected extends Fresh {
+  /** The number of the user at the service, by which events name the user. */
+  readonly userId: number
 }
 
 /** The record of a user in a store, as plain JSON. Encrypt it if you can: a reader of it can act for the user. */
 export interface Connection {
   /** Unique identifier of this write. */
   readonly revision: string
+  /** The number of the user at the service. */
+  readonly userId: number
+  /** When the user connected: whole seconds since 1970, by the clock of the service. */
+  readonly since: number
   readonly accessToken: string
   readonly refreshToken: string
   readonly expiresAt: number
@@ -38,11 +51,13 @@ export interface TokenStore {
    * Atomic. Returns whether it was stored.
    */
   readonly save: (user: string, next: Connection | undefined, before: string | undefined) => Promise<boolean>
+  /** Your users whose connection is that of this user of the service: usually one. */
+  readonly usersOf: (userId: number) => Promise<ReadonlyArray<string>>
 }
 
 export interface Tokens {
   /** Stores the tokens of a user who has just connected, in place of previous ones. */
-  readonly connect: (user: string, fresh: Fresh) => Promise<void>
+  readonly connect: (user: string, connected: Connected) => Promise<void>
   /**
    * Returns a valid access token, refreshed if it expires within a minute. `insteadOf`: a token that the service
    * refused with 401, which is not returned again. Fails with `ConnectAgain`, `TryLater` or `Refused` (a mistake of the
@@ -51,8 +66,11 @@ export interface Tokens {
   readonly accessFor: (user: string, options?: { readonly insteadOf?: string }) => Promise<string>
   /** Revokes the access, and removes the user. Fails with `TryLater` or `Refused`: then nothing has changed. */
   readonly disconnect: (user: string) => Promise<void>
-  /** Removes a user after an event about revoked access. */
-  readonly forget: (user: string) => Promise<void>
+  /**
+   * Removes the tokens of the user whose access has ended, but not those of a user who has connected again since. Times
+   * are whole seconds: a connection of the same second counts as the earlier one. Returns your users who were removed.
+   */
+  readonly forget: (event: AccessRevoked) => Promise<ReadonlyArray<string>>
 }
 
 /** Time in milliseconds before the expiry of an access token at which it is refreshed. Covers clocks that differ by less. */
@@ -81,6 +99,7 @@ export const readFresh = ({ body, date }: Answer, sentAt: number): Fresh | undef
       accessToken: access_token,
       refreshToken: refresh_token,
       expiresAt: sentAt + expires_in * 1000 - Math.max((date || sentAt) - created_at * 1000, 0),
+      createdAt: created_at,
       scope: typeof scope === "string" ? scope : undefined
     }
     : undefined
@@ -98,8 +117,13 @@ export const createTokens = ({ now, refresh, revoke, store }: {
   const isGood = ({ accessToken, expiresAt }: Connection, insteadOf: string | undefined): boolean =>
     accessToken !== insteadOf && expiresAt - margin > now()
 
-  const toConnection = ({ accessToken, expiresAt, refreshToken }: Fresh): Connection => ({
+  const toConnection = (
+    { accessToken, expiresAt, refreshToken }: Fresh,
+    { since, userId }: Pick<Connection, "since" | "userId">
+  ): Connection => ({
     revision: unguessable(),
+    userId,
+    since,
     accessToken,
     refreshToken,
     expiresAt,
@@ -119,7 +143,7 @@ export const createTokens = ({ now, refresh, revoke, store }: {
   const finish = async (user: string, begun: Connection, key: string): Promise<string | undefined> => {
     try {
       const fresh = await refresh(begun.refreshToken, key)
-      return await store.save(user, toConnection(fresh), begun.revision) ? fresh.accessToken : undefined
+      return await store.save(user, toConnection(fresh, begun), begun.revision) ? fresh.accessToken : undefined
     } catch (error) {
       if (!(error instanceof Refused && error.code === "invalid_grant")) throw error
       // If the store has changed, another process has completed this refresh, and there are newer tokens.
@@ -151,18 +175,21 @@ export const createTokens = ({ now, refresh, revoke, store }: {
     }
   }
 
-  const forget = async (user: string): Promise<void> => {
+  /** Removes the connection if it has ended. Returns whether it did. */
+  const remove = async (user: string, hasEnded: (present: Connection) => boolean): Promise<boolean> => {
     while (true) {
       const found = await store.load(user)
-      if (found === undefined || await store.save(user, undefined, found.revision)) return
+      if (found === undefined || !hasEnded(found)) return false
+      if (await store.save(user, undefined, found.revision)) return true
     }
   }
 
   return {
-    connect: async (user, fresh) => {
+    connect: async (user, connected) => {
+      const { createdAt: since, userId } = connected
       while (true) {
         const before = (await store.load(user))?.revision
-        if (await store.save(user, toConnection(fresh), before)) return
+        if (await store.save(user, toConnection(connected, { since, userId }), before)) return
       }
     },
     accessFor: (user, { insteadOf } = {}) => {
@@ -177,8 +204,16 @@ export const createTokens = ({ now, refresh, revoke, store }: {
       const found = await store.load(user)
       if (found === undefined) return
       await revoke(found.refreshToken)
-      await forget(user)
+      // Refreshed since: ended, too. Connected again since: not.
+      await remove(user, ({ since }) => since === found.since)
     },
-    forget
+    forget: async ({ time, userId }) => {
+      const forgotten: Array<string> = []
+      for (const user of await store.usersOf(userId)) {
+        const isEnded = (present: Connection) => present.userId === userId && present.since * 1000 <= time.getTime()
+        if (await remove(user, isEnded)) forgotten.push(user)
+      }
+      return forgotten
+    }
   }
 }

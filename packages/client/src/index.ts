@@ -4,7 +4,13 @@
  */
 export { type Authorization, type Client, createClient, type Options, type Wanted } from "./Client.ts"
 export { AccessDenied, ConnectAgain, Refused, TryLater } from "./Errors.ts"
-export { type AccessRevoked, type Event, type RegistrationChanged, type UnknownEvent } from "./Events.ts"
-export { type EventStore, type Inbox, type InboxOptions, type StoredEvent } from "./Inbox.ts"
+export {
+  type AccessRevoked,
+  type Event,
+  type RegistrationChanged,
+  type StoredEvent,
+  type UnknownEvent
+} from "./Events.ts"
+export { type EventStore, type Inbox, type InboxOptions } from "./Inbox.ts"
 export { memoryEvents, memoryTokens } from "./Memory.ts"
-export { type Connection, type Tokens, type TokenStore } from "./Tokens.ts"
+export { type Connected, type Connection, type Tokens, type TokenStore } from "./Tokens.ts"

@@ -46,8 +46,14 @@ const serve = async (inbox: Inbox): Promise<string> => {
   return `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/callback`
 }
 
-const makeInbox = (store: EventStore, handle: InboxOptions["handle"], errors: Array<unknown> = []) => {
+const makeInbox = (
+  store: EventStore,
+  handle: InboxOptions["handle"],
+  errors: Array<unknown> = [],
+  late: "flag" | "skip" = "flag"
+) => {
   const inbox = client().inbox({
+    late,
     store,
     verifyToken,
     signingSecrets: () => [fake.application.signingSecret],
@@ -122,8 +128,11 @@ describe("an inbox", () => {
     const store = memoryEvents()
     const body = (id: number) =>
       JSON.stringify({ aspect_type: "updated", object_type: "registration", object_id: id, comment: "" })
-    for (let n = 0; n < 250; n++) await store.add({ id: `evt_${n}`, body: body(1) })
-    await store.add({ id: "evt_other", body: body(2) })
+    const sequence = undefined
+    for (let n = 0; n < 250; n++) {
+      await store.add({ id: `evt_${n}`, body: body(1), object: "registration 1", sequence })
+    }
+    await store.add({ id: "evt_other", body: body(2), object: "registration 2", sequence })
     const handled: Array<string> = []
     const inbox = makeInbox(store, ({ id }) => {
       if (id === "evt_0") throw new Error("broken")
@@ -178,7 +187,7 @@ describe("an inbox", () => {
       handled.push(event.id)
     }
     const [one, two] = [makeInbox(store, handle), makeInbox(store, handle)]
-    for (let n = 0; n < 6; n++) await store.add({ id: `evt_${n}`, body: "{}" })
+    for (let n = 0; n < 6; n++) await store.add({ id: `evt_${n}`, body: "{}", object: "", sequence: n })
     await Promise.all([one.process(), two.process()])
     await expect.poll(() => handled.length).toBeGreaterThanOrEqual(6)
     expect([most, handled]).toEqual([1, [0, 1, 2, 3, 4, 5].map((n) => `evt_${n}`)])
@@ -247,6 +256,29 @@ describe("catching up", () => {
     expect(comments(events)).toEqual(["received", ...Array.from({ length: 120 }, (_, n) => `missed ${n}`)])
     expect(await inbox.catchUp(token)).toBe(0)
   })
+
+  for (const late of ["flag", "skip"] as const) {
+    it(`recognises events of the log that are older than handled ones, and can leave them out: ${late}`, async () => {
+      const events: Array<Event> = []
+      const inbox = makeInbox(memoryEvents(), (event) => events.push(event), [], late)
+      const { registration, token } = await subscribed(await serve(inbox))
+      const other = await fake.addRegistration()
+      fake.nextDeliveries("never", 2)
+      await fake.changeRegistration(registration, { comment: "older" })
+      await fake.changeRegistration(other, { comment: "alone" })
+      await fake.advance("5 minutes")
+      await fake.changeRegistration(registration, { comment: "newer" })
+      await fake.settle()
+      await expect.poll(() => events.length).toBe(1)
+      expect(await inbox.catchUp(token)).toBe(2)
+      const handled = events.map(({ isLate, sequence }, place) => [comments(events)[place], sequence, isLate])
+      expect(handled).toEqual([
+        ["newer", 3, false],
+        ...late === "flag" ? [["older", 2, true]] : [],
+        ["alone", 2, false]
+      ])
+    })
+  }
 
   it("does not change its cursor if another server answers in place of the service", async () => {
     const store = memoryEvents()

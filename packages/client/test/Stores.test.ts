@@ -14,8 +14,10 @@ import * as Sqlite from "@startlist/client/Sqlite"
 import { Fake } from "@startlist/fake"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
-const connection = (revision: string, accessToken: string) => ({
+const connection = (revision: string, accessToken: string, userId = 2 ** 53 - 1) => ({
   revision,
+  userId,
+  since: 1_800_000_000,
   accessToken,
   refreshToken: "refresh ' \"",
   expiresAt: 1_900_000_000_000,
@@ -39,11 +41,23 @@ const keepsTokens = async (store: TokenStore): Promise<void> => {
   const present = await store.load("ada")
   expect(await store.save("ada", undefined, present?.revision)).toBe(true)
   expect(await store.load("ada")).toBeUndefined()
+  for (const [user, id] of [["ada", 7], ["alan", 8], ["grace", 7]] as const) {
+    await store.save(user, connection("a", "1", id), undefined)
+  }
+  expect([...await store.usersOf(7)].sort()).toEqual(["ada", "grace"])
+  await store.save("ada", connection("b", "1", 9), "a")
+  await store.save("alan", undefined, "a")
+  expect([await store.usersOf(7), await store.usersOf(8), await store.usersOf(9)]).toEqual([["grace"], [], ["ada"]])
 }
 
 const keepsEvents = async (store: EventStore): Promise<void> => {
   expect(await store.waiting(10, 0)).toEqual([])
-  const event = (n: number) => ({ id: `evt_${n}`, body: `{"n":${n}}` })
+  const event = (n: number, sequence: number | undefined = 2 ** 53 - n) => ({
+    id: `evt_${n}`,
+    body: `{"n":${n}}`,
+    object: n < 6 ? "registration 1" : "registration 2",
+    sequence
+  })
   expect([await store.add(event(2)), await store.add(event(1)), await store.add(event(2))]).toEqual([true, true, false])
   expect(await store.waiting(10, 0)).toEqual([event(2), event(1)])
   expect(await store.waiting(1, 0)).toEqual([event(2)])
@@ -51,6 +65,16 @@ const keepsEvents = async (store: EventStore): Promise<void> => {
   await store.done(["evt_2"])
   expect(await store.waiting(10, 0)).toEqual([event(1)])
   expect(await store.add(event(2))).toBe(false)
+  expect(await store.newest("registration 1")).toBe(2 ** 53 - 2)
+  for (const [n, sequence] of [[3, 12], [4, 2 ** 53 - 1], [5, 0], [6, 1], [7, undefined]] as const) {
+    await store.add({ ...event(n), sequence })
+  }
+  expect(await store.newest("registration 2")).toBeUndefined()
+  await store.done(["evt_3", "evt_5", "evt_7"])
+  expect([await store.newest("registration 1"), await store.newest("registration 2")]).toEqual([2 ** 53 - 2, undefined])
+  await store.done(["evt_4", "evt_6"])
+  expect([await store.newest("registration 1"), await store.newest("registration 2")]).toEqual([2 ** 53 - 1, 1])
+  expect(await store.newest("athlete 1")).toBeUndefined()
   const leases = [
     await store.lease("one", 100, 200),
     await store.lease("two", 150, 250),

@@ -181,6 +181,74 @@ describe("tokens", () => {
     await tokens.disconnect("1")
   })
 
+  for (const who of [alice, "olga@races.example", "paul@platform.example"]) {
+    it(`forget finds ${who} by number, and ends only a connection that began before the event`, async () => {
+      const store = memoryTokens()
+      const client = clientOf()
+      const tokens = client.tokens(store)
+      const { id } = fake.users().find(({ email }) => email === who) ?? { id: 0 }
+      const { keep, url } = await client.authorize({ scope })
+      const fresh = await client.finish(await fake.consent(url, who), keep)
+      expect(fresh.userId).toBe(id)
+      await tokens.connect("one", fresh)
+      await tokens.connect("two", fresh)
+      await tokens.connect("other", { ...fresh, userId: id + 1 })
+      const event = (seconds: number, userId = id) =>
+        ({
+          type: "access.revoked",
+          role: "organizer",
+          id: "evt_1",
+          subscriptionId: 1,
+          sequence: 1,
+          isLate: false,
+          userId,
+          time: new Date((fresh.createdAt + seconds) * 1000)
+        }) as const
+      expect(await tokens.forget(event(-1))).toEqual([])
+      // The tokens get younger, and the connection does not.
+      await fake.advance("8 hours")
+      await tokens.accessFor("one")
+      expect(await tokens.forget(event(0))).toEqual(["one", "two"])
+      expect(await store.load("one")).toBeUndefined()
+      expect(await store.load("other")).toBeDefined()
+      expect(await tokens.forget(event(0))).toEqual([])
+    })
+  }
+
+  it("a disconnection ends no connection that the user makes during it", async () => {
+    const store = memoryTokens()
+    await connected(clientOf(), store)
+    await fake.advance("2 seconds")
+    // The user connects again while the answer to the revocation is on its way.
+    const client = clientOf({
+      fetch: async (...input) => {
+        const response = await fetch(...input)
+        if (String(input[0]).endsWith("/oauth/revoke")) await connected(clientOf(), store)
+        return response
+      }
+    })
+    await client.tokens(store).disconnect("1")
+    expect(await athlete(await client.tokens(store).accessFor("1"))).toBe(200)
+  })
+
+  it("finish fails if the access has ended since, and can be repeated if only the number of the user is missing", async () => {
+    const client = clientOf()
+    const { keep, url } = await client.authorize({ scope })
+    const back = await fake.consent(url, alice)
+    fake.nextResponses({ fault: "unavailable", path: "/oauth/introspect" })
+    await expect(client.finish(back, keep)).rejects.toBeInstanceOf(TryLater)
+    expect(await athlete((await client.finish(back, keep)).accessToken)).toBe(200)
+    const ended = clientOf({
+      fetch: async (...input) => {
+        if (String(input[0]).endsWith("/oauth/introspect")) await fake.revoke(alice)
+        return fetch(...input)
+      }
+    })
+    const again = await ended.authorize({ scope })
+    const rejected = expect(ended.finish(await fake.consent(again.url, alice), again.keep)).rejects
+    await rejected.toMatchObject({ name: "Refused", code: "invalid_grant" })
+  })
+
   it("a process that was suspended between two reads of the store does not send an old refresh token", async () => {
     const store = memoryTokens()
     await connected(clientOf(), store)
@@ -192,7 +260,7 @@ describe("tokens", () => {
     })
     // It has stored that it refreshes, and stops there.
     const suspended: TokenStore = {
-      load: store.load,
+      ...store,
       save: async (...input) => {
         const isSaved = await store.save(...input)
         if (isSuspended) await resumed

@@ -3,7 +3,9 @@ import { Refused } from "../Errors.ts"
 import { refusalOf, send } from "./request.ts"
 
 export interface Page {
-  readonly events: ReadonlyArray<{ readonly webhook_id: string; readonly event: unknown }>
+  readonly events: ReadonlyArray<
+    { readonly webhook_id: string; readonly sequence?: number; readonly event: unknown }
+  >
   readonly next: string
 }
 

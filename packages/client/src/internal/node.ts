@@ -22,7 +22,7 @@ export const serveNode = async (
     }
   }
   const headers = new Headers()
-  for (const name of ["webhook-id", "webhook-timestamp", "webhook-signature"]) {
+  for (const name of ["webhook-id", "webhook-timestamp", "webhook-signature", "startlist-sequence"]) {
     const value = incoming.headers[name]
     if (typeof value === "string") headers.set(name, value)
   }

@@ -66,6 +66,10 @@ interface Module {
   readonly subscribe: (token: string, url: string, verifyToken: string) => Promise<void>
   /** Stored events: identifier and body. */
   readonly events: () => Promise<ReadonlyArray<readonly [id: string, body: string]>>
+  /** Handles stored events, if that does not happen by itself. */
+  readonly process: () => Promise<void>
+  /** Handles an event about revoked access at this time, in whole seconds since 1970. */
+  readonly forget: (userId: number, eventTime: number) => Promise<void>
 }
 
 interface Tokens {
@@ -73,6 +77,8 @@ interface Tokens {
   readonly refresh_token: string
   readonly created_at: number
   readonly expires_in: number
+  /** The user's number at the service. */
+  readonly user_id: number
 }
 
 type Prepared = Effect.Effect.Success<typeof prepare>
@@ -132,6 +138,20 @@ const story = async ({ athlete, client, platform, service }: Prepared, module: M
   const none = await module.accessTokens(athlete.id, 2)
   expect(none.map((token) => token ?? null)).toEqual([null, null])
 
+  // A late event about revoked access ends no newer connection. The next one ends this one.
+  const connected = await connect(athlete)
+  expect(connected.user_id).toBe(athlete.id)
+  await module.keep(athlete.id, connected)
+  await module.forget(athlete.id, connected.created_at - 1)
+  await module.forget(platform.id, connected.created_at + 1)
+  expect(await module.accessTokens(athlete.id, 1)).toEqual([connected.access_token])
+  await operate(service, "POST", `/users/${athlete.id}/revocations`, { client_id: client.client_id })
+  const stored = async () => {
+    await module.process()
+    return (await module.accessTokens(athlete.id, 1))[0] ?? null
+  }
+  await eventually(stored, (token) => token === null)
+
   // A wrong secret of the application must not remove a user's tokens.
   await module.keep(athlete.id, await connect(athlete))
   await module.expire(athlete.id)
@@ -170,12 +190,16 @@ const typescript = (environment: Readonly<Record<string, string>>): Effect.Effec
         return { url, kept: keep }
       },
       finish: async (back, kept) => {
-        const { accessToken, expiresAt, refreshToken } = await client.finish(back, kept as Authorization["keep"])
+        const { accessToken, createdAt, expiresAt, refreshToken, userId } = await client.finish(
+          back,
+          kept as Authorization["keep"]
+        )
         return {
           access_token: accessToken,
           refresh_token: refreshToken,
-          created_at: 0,
-          expires_in: Math.round((expiresAt - Date.now()) / 1000)
+          created_at: createdAt,
+          expires_in: Math.round((expiresAt - Date.now()) / 1000),
+          user_id: userId
         }
       },
       keep: (userId, tokens) =>
@@ -183,6 +207,8 @@ const typescript = (environment: Readonly<Record<string, string>>): Effect.Effec
           accessToken: tokens.access_token,
           refreshToken: tokens.refresh_token,
           expiresAt: Date.now() + tokens.expires_in * 1000,
+          createdAt: tokens.created_at,
+          userId: tokens.user_id,
           scope: undefined
         }),
       expire: async (userId) => {
@@ -205,7 +231,8 @@ const typescript = (environment: Readonly<Record<string, string>>): Effect.Effec
             store: Postgres.postgresEvents(pool),
             verifyToken,
             signingSecrets: () => [signingSecret],
-            handle: (event) => {
+            handle: async (event) => {
+              if (event.type === "access.revoked") await client.tokens(store).forget(event)
               if (event.type !== "registration.changed") return
               const { registrationId, updates } = event
               handled.push([event.id, JSON.stringify({ object_id: registrationId, updates })])
@@ -221,7 +248,13 @@ const typescript = (environment: Readonly<Record<string, string>>): Effect.Effec
         signingSecret = secret
       },
       subscribe: client.subscribe,
-      events: async () => handled
+      events: async () => handled,
+      process: async () => {},
+      forget: async (userId, eventTime) => {
+        const received = { id: "evt_late", sequence: 1, isLate: true, subscriptionId: 1 }
+        const time = new Date(eventTime * 1000)
+        await client.tokens(store).forget({ ...received, type: "access.revoked", role: "athlete", userId, time })
+      }
     }
     return module
   })
@@ -280,7 +313,9 @@ const python = (environment: Readonly<Record<string, string>>): Effect.Effect<Mo
       serve: (verifyToken) => call("serve", verifyToken),
       know: (secret) => call("know", secret),
       subscribe: (token, url, verifyToken) => call("subscribe", token, url, verifyToken),
-      events: () => call("events")
+      events: () => call("events"),
+      process: () => call("process"),
+      forget: (userId, eventTime) => call("forget", { object_id: userId, event_time: eventTime })
     }
   })
 

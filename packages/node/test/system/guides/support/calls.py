@@ -25,12 +25,18 @@ def events():
     return database.execute("SELECT id, body FROM events ORDER BY id").fetchall()
 
 
+def process():
+    handled = []
+    startlist.process(database, lambda event, is_late: handled.append((event["object_id"], is_late)))
+    return handled
+
+
 def forget_expiry(user_id):
     database.execute("UPDATE tokens SET expires_at = 0 WHERE user_id = ?", (user_id,))
 
 
-own = {"serve": serve, "know": know, "events": events, "forget_expiry": forget_expiry}
-with_database = {"keep", "access_token"}
+own = {"serve": serve, "know": know, "events": events, "process": process, "forget_expiry": forget_expiry}
+with_database = {"keep", "access_token", "forget"}
 
 for line in sys.stdin:
     name, arguments = json.loads(line)

@@ -1,5 +1,5 @@
 /** Applications, registrations and subscriptions on SQLite. */
-import { Application, Registration, Store, Subscription } from "@startlist/core"
+import { Application, ApplicationSecret, Registration, Store, Subscription } from "@startlist/core"
 import { Effect, Option, Schema } from "effect"
 import { cancel, enqueue } from "./Outbox.ts"
 import * as Record from "./Record.ts"
@@ -70,7 +70,7 @@ export const makeApplications = (atomically: Atomically, seal: Seal): Applicatio
       atomically((sql) => {
         const statement = "insert into applications (version, record) values (1, '')"
         const id = Application.ApplicationId.make(sql.insert(statement))
-        const secrets = { applicationId: id, version: 1, secrets: [{ value, expiresAt: Option.none() }] }
+        const secrets = { applicationId: id, version: 1, secrets: [{ ...ApplicationSecret.first, value }] }
         sql.run("insert into signing_secrets values (?, 1, ?)", id, signing.write(secrets))
         const made: Application.Application = { ...application, id, version: 1, state: "active", epoch: 0 }
         return inserted(sql, "applications", id, Record.application, made)

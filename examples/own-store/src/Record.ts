@@ -1,5 +1,5 @@
 /** Each record as JSON, by the schemas of the core. The signing secrets are sealed as well. */
-import { Application, Delivery, Grant, Registration, Subscription } from "@startlist/core"
+import { Application, ApplicationSecret, Delivery, Grant, Registration, Subscription } from "@startlist/core"
 import { Schema } from "effect"
 import type { Seal } from "./Seal.ts"
 
@@ -27,6 +27,6 @@ export const signing = (seal: Seal): Record<Application.SigningSecrets> => {
     encode: seal.seal
   })
   const value = Schema.compose(sealed, Schema.Redacted(Schema.NonEmptyString))
-  const secret = Schema.Struct({ ...Application.SigningSecret.fields, value })
+  const secret = Schema.Struct({ ...ApplicationSecret.SigningSecret.fields, value })
   return record(Schema.Struct({ ...Application.SigningSecrets.fields, secrets: Schema.Array(secret) }))
 }

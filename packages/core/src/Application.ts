@@ -7,20 +7,14 @@ import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { Policy } from "./Policy.ts"
-import { TokenHash } from "./Secrets.ts"
+import { ClientSecret, live, SigningSecret } from "./ApplicationSecret.ts"
+import type { TokenHash } from "./Secrets.ts"
 import { type Conflict, maxId, type StoreError, Text, Version } from "./Store.ts"
 import { UserId } from "./User.ts"
 
 /** The `client_id` (requirements §2.1). A positive integer below 2^53. */
 export const ApplicationId = Schema.Int.pipe(Schema.between(1, maxId), Schema.brand("@startlist/ApplicationId"))
 export type ApplicationId = typeof ApplicationId.Type
-
-/** Fingerprint of a client secret. The newest one does not expire. A rotated one expires with the overlap. */
-export const ClientSecret = Schema.Struct({
-  hash: TokenHash,
-  expiresAt: Schema.OptionFromNullOr(Schema.DateTimeUtcFromNumber)
-})
-export type ClientSecret = typeof ClientSecret.Type
 
 const Link = Schema.optionalWith(Schema.String, { exact: true })
 
@@ -40,10 +34,7 @@ export const Settings = Schema.Struct({
 })
 export type Settings = typeof Settings.Type
 
-/**
- * `active`, or `suspended` by an operator: no token, no answer and no event until it is restored (law 14). `ended` is
- * final: only the identifier stays.
- */
+/** `suspended` by an operator: no token, answer or event until it is restored (law 14). `ended` is final. */
 export const State = Schema.Literal("active", "suspended", "ended")
 export type State = typeof State.Type
 
@@ -55,7 +46,7 @@ export const Application = Schema.Struct({
   /** Number of times that all grants of the application were revoked. A grant of an earlier epoch is revoked. */
   epoch: Schema.NonNegativeInt,
   ...Settings.fields,
-  /** Newest first. One or two are live. Empty if the application has ended. */
+  /** Newest first. Empty if the application has ended. */
   secrets: Schema.Array(ClientSecret),
   createdAt: Schema.DateTimeUtcFromNumber
 })
@@ -68,13 +59,6 @@ export type Standing = Pick<Application, "epoch" | "state">
 export const NewApplication = Application.omit("id", "version", "state", "epoch")
 export type NewApplication = typeof NewApplication.Type
 
-/** A signing secret (`whsec_…`). The newest one does not expire. A rotated one also signs until the overlap ends. */
-export const SigningSecret = Schema.Struct({
-  value: Schema.RedactedFromSelf(Schema.NonEmptyString),
-  expiresAt: Schema.OptionFromNullOr(Schema.DateTimeUtcFromNumber)
-})
-export type SigningSecret = typeof SigningSecret.Type
-
 /**
  * The secrets that sign the events of an application (Standard Webhooks). They stay the same when the subscription
  * changes. They are a record of their own, because they change separately from the application.
@@ -82,7 +66,7 @@ export type SigningSecret = typeof SigningSecret.Type
 export const SigningSecrets = Schema.Struct({
   applicationId: ApplicationId,
   version: Version,
-  /** Newest first. One or two are live. Without secrets that the store cannot unseal. */
+  /** Newest first. Without secrets that the store cannot unseal. */
   secrets: Schema.Array(SigningSecret)
 })
 export type SigningSecrets = typeof SigningSecrets.Type
@@ -205,7 +189,7 @@ export const authenticate = (
   hash: TokenHash,
   now: DateTime.Utc
 ): Either.Either<Application, InvalidClient> => {
-  if (Option.isNone(found) || !found.value.secrets.some((secret) => secret.hash === hash && isLive(secret, now))) {
+  if (Option.isNone(found) || !live(found.value.secrets, now).some((secret) => secret.hash === hash)) {
     return Either.left(new InvalidClient({ reason: "unknown" }))
   }
   return found.value.state === "active"
@@ -213,43 +197,8 @@ export const authenticate = (
     : Either.left(new InvalidClient({ reason: "suspended" }))
 }
 
-type Expiring = Pick<ClientSecret, "expiresAt">
-
-const isLive = ({ expiresAt }: Expiring, now: DateTime.Utc): boolean =>
-  Option.isNone(expiresAt) || now.epochMillis < expiresAt.value.epochMillis
-
-/** Adds a new secret in front. The current one stays valid until `overlapEnds`, older ones expire now. */
-const rotated = <A extends Expiring>(secrets: ReadonlyArray<A>, added: A, overlapEnds: DateTime.Utc): Array<A> => [
-  added,
-  ...secrets.slice(0, 1).map((secret) => ({ ...secret, expiresAt: Option.some(overlapEnds) }))
-]
-
-/** Gives the application a new secret; see `rotated`. */
-export const rotateSecret = (application: Application, hash: TokenHash, overlapEnds: DateTime.Utc): Application => ({
-  ...application,
-  version: application.version + 1,
-  secrets: rotated(application.secrets, { hash, expiresAt: Option.none() }, overlapEnds)
-})
-
-/** The signing secrets that sign at `now`, newest first. */
-export const liveSigningSecrets = (
-  secrets: ReadonlyArray<SigningSecret>,
-  now: DateTime.Utc
-): ReadonlyArray<SigningSecret> => secrets.filter((secret) => isLive(secret, now))
-
-/** Gives the application a new signing secret. The current one also signs until `overlapEnds`. */
-export const rotateSigningSecret = (
-  present: SigningSecrets,
-  value: Redacted.Redacted<string>,
-  overlapEnds: DateTime.Utc
-): SigningSecrets => ({
-  ...present,
-  version: present.version + 1,
-  secrets: rotated(present.secrets, { value, expiresAt: Option.none() }, overlapEnds)
-})
-
 /** Suspends or restores. Returns the same application if nothing changes. */
-export const setState = (application: Application, state: "active" | "suspended"): Application =>
+export const setState = (state: "active" | "suspended") => (application: Application): Application =>
   application.state === state ? application : { ...application, state, version: application.version + 1 }
 
 /** Revokes every grant of the application: earlier grants belong to an earlier epoch. */

@@ -16,9 +16,11 @@ import {
   InvalidApplication,
   Settings
 } from "./Application.ts"
+import * as ApplicationSecret from "./ApplicationSecret.ts"
+import { first, type Lifetime, replace, type SecretRefused } from "./ApplicationSecret.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
-import { Conflict, foundOr, type StoreError, untilSaved } from "./Store.ts"
+import { changing, foundOr, type StoreError } from "./Store.ts"
 import { SubscriptionStore } from "./Subscription.ts"
 import { type UserId, UserStore } from "./User.ts"
 
@@ -39,11 +41,22 @@ export interface Created extends Registered {
   readonly signingSecret: Redacted.Redacted<string>
 }
 
+/** How to replace a secret. */
+export interface Rotation {
+  /** Time for which the current secret stays valid. 0 ends all others. Default: the policy's. */
+  readonly overlap?: Duration.Duration | undefined
+  /** Number that the new secret must get. Otherwise the replacement is refused as `outdated`. Default: the next one. */
+  readonly number?: number | undefined
+}
+
 export class Applications extends Context.Tag("@startlist/core/Applications")<Applications, Applications.Service>() {}
 
 export declare namespace Applications {
-  /** Returns the application after the operation. */
-  export type Present = Effect.Effect<Application.Application, ApplicationNotFound | StoreError>
+  /** Returns the record after the operation. */
+  export type Present<A = Application.Application> = Effect.Effect<A, ApplicationNotFound | StoreError>
+
+  /** Returns it after a change of the secrets. */
+  export type Changed<A> = Effect.Effect<A, ApplicationNotFound | SecretRefused | StoreError>
 
   export interface Service {
     /** Registers an application of a platform user. */
@@ -55,26 +68,16 @@ export declare namespace Applications {
       id: ApplicationId,
       settings: Application.Change
     ) => Effect.Effect<Application.Application, InvalidApplication | ApplicationNotFound | StoreError>
-    /**
-     * Makes a new secret. The current one stays valid for `overlap` (default: the policy's). With `version`, fails with
-     * `Conflict` at another version: a form that is sent twice must not end the secret in use.
-     */
-    readonly rotateSecret: (
-      id: ApplicationId,
-      options?: { readonly overlap?: Duration.Duration | undefined; readonly version?: number | undefined }
-    ) => Effect.Effect<Registered, ApplicationNotFound | Conflict | StoreError>
+    /** Makes a new client secret beside the others (law 15). */
+    readonly rotateSecret: (id: ApplicationId, rotation?: Rotation) => Changed<Registered>
+    /** Ends a replaced client secret before its time. */
+    readonly endSecret: (id: ApplicationId, number: number) => Changed<Application.Application>
     /** Returns the secrets that sign the application's events. */
-    readonly signingSecrets: (
-      id: ApplicationId
-    ) => Effect.Effect<Application.SigningSecrets, ApplicationNotFound | StoreError>
-    /**
-     * Makes a new signing secret. The current one also signs until the policy's overlap ends. With `version`, fails
-     * with `Conflict` at another version: a form that is sent twice must not rotate twice.
-     */
-    readonly rotateSigningSecret: (
-      id: ApplicationId,
-      version?: number
-    ) => Effect.Effect<Application.SigningSecrets, ApplicationNotFound | Conflict | StoreError>
+    readonly signingSecrets: (id: ApplicationId) => Present<Application.SigningSecrets>
+    /** Makes a new signing secret beside the others, which also sign until they end. */
+    readonly rotateSigningSecret: (id: ApplicationId, rotation?: Rotation) => Changed<Application.SigningSecrets>
+    /** Ends a replaced signing secret before its time. */
+    readonly endSigningSecret: (id: ApplicationId, number: number) => Changed<Application.SigningSecrets>
     /** Finds an application that has not ended. */
     readonly find: (id: ApplicationId) => Present
     /** Law 14: after this returns, the application gets no token, no answer and no new attempt. */
@@ -106,26 +109,8 @@ const make = Effect.gen(function*() {
       () => new ApplicationNotFound({ applicationId: id })
     )
 
-  /** Finds, decides, and saves a change. */
-  const decide = (
-    id: ApplicationId,
-    decision: (present: Application.Application) => Application.Application
-  ): Applications.Present =>
-    untilSaved(Effect.flatMap(find(id), (present) => {
-      const next = decision(present)
-      return next === present ? Effect.succeed(present) : Effect.as(store.save(next), next)
-    }))
-
-  /** Decides again after a conflict. With `version`, decides only at that version. */
-  const overVersion = <A extends { readonly version: number }, B, E>(
-    present: Effect.Effect<A, E>,
-    version: number | undefined,
-    save: (present: A) => Effect.Effect<B, Conflict | StoreError>
-  ): Effect.Effect<B, E | Conflict | StoreError> => {
-    const isWanted = (found: A) => version === undefined || found.version === version
-    const attempt = Effect.flatMap(Effect.filterOrFail(present, isWanted, () => new Conflict()), save)
-    return version === undefined ? untilSaved(attempt) : attempt
-  }
+  const decide = (id: ApplicationId, decision: (present: Application.Application) => Application.Application) =>
+    changing(find(id), store.save, (present) => Effect.succeed(decision(present)))
 
   const checkName = (name: string) => {
     const problem = Schema.is(Settings.fields.name)(name)
@@ -153,7 +138,7 @@ const make = Effect.gen(function*() {
       ...settings,
       links: Application.mergeLinks(settings.links),
       ownerId,
-      secrets: [{ hash: secrets.hash(Redacted.value(secret)), expiresAt: Option.none() }],
+      secrets: [{ ...first, hash: secrets.hash(Redacted.value(secret)) }],
       createdAt: yield* DateTime.now
     }, signingSecret)
     return { application, secret, signingSecret }
@@ -170,13 +155,9 @@ const make = Effect.gen(function*() {
   )
 
   const suspend = Effect.fn("Applications.suspend")((id: ApplicationId) =>
-    decide(id, (present) => Application.setState(present, "suspended"))
+    decide(id, Application.setState("suspended"))
   )
-
-  const restore = Effect.fn("Applications.restore")((id: ApplicationId) =>
-    decide(id, (present) => Application.setState(present, "active"))
-  )
-
+  const restore = Effect.fn("Applications.restore")((id: ApplicationId) => decide(id, Application.setState("active")))
   const revokeAll = Effect.fn("Applications.revokeAll")((id: ApplicationId) => decide(id, Application.revokeAll))
 
   const removeSubscription = Effect.fnUntraced(function*(id: ApplicationId) {
@@ -192,19 +173,14 @@ const make = Effect.gen(function*() {
     yield* removeSubscription(id)
   })
 
-  const rotateSecret: Applications.Service["rotateSecret"] = Effect.fn("Applications.rotateSecret")(
-    (id, { overlap = policy.secretOverlap, version } = {}) =>
-      overVersion(
-        find(id),
-        version,
-        Effect.fnUntraced(function*(present) {
-          const secret = yield* secrets.make("client")
-          const overlapEnds = DateTime.addDuration(yield* DateTime.now, overlap)
-          const application = Application.rotateSecret(present, secrets.hash(Redacted.value(secret)), overlapEnds)
-          yield* store.save(application)
-          return { application, secret }
-        })
-      )
+  const rotateSecret = Effect.fn("Applications.rotateSecret")(
+    function*(id: ApplicationId, { number, overlap = policy.secretOverlap }: Rotation = {}) {
+      const secret = yield* secrets.make("client")
+      const hash = secrets.hash(Redacted.value(secret))
+      const make = (lifetime: Lifetime) => ({ ...lifetime, hash })
+      const application = yield* changing(find(id), store.save, replace(make, overlap, number))
+      return { application, secret }
+    }
   )
 
   const signingSecrets = (id: ApplicationId) =>
@@ -213,17 +189,12 @@ const make = Effect.gen(function*() {
       foundOr(store.findSigningSecrets(id), () => new ApplicationNotFound({ applicationId: id }))
     )
 
-  const rotateSigningSecret = Effect.fn("Applications.rotateSigningSecret")((id: ApplicationId, version?: number) =>
-    overVersion(
-      signingSecrets(id),
-      version,
-      Effect.fnUntraced(function*(present) {
-        const overlapEnds = DateTime.addDuration(yield* DateTime.now, policy.secretOverlap)
-        const next = Application.rotateSigningSecret(present, yield* secrets.makeSigning, overlapEnds)
-        yield* store.saveSigningSecrets(next)
-        return next
-      })
-    )
+  const rotateSigningSecret = Effect.fn("Applications.rotateSigningSecret")(
+    function*(id: ApplicationId, { number, overlap = policy.secretOverlap }: Rotation = {}) {
+      const value = yield* secrets.makeSigning
+      const make = (lifetime: Lifetime) => ({ ...lifetime, value })
+      return yield* changing(signingSecrets(id), store.saveSigningSecrets, replace(make, overlap, number))
+    }
   )
 
   const authenticate = Effect.fn("Applications.authenticate")(function*({ id, secret }: ClientCredentials) {
@@ -236,6 +207,9 @@ const make = Effect.gen(function*() {
     change,
     create,
     end,
+    endSecret: (id, number) => changing(find(id), store.save, ApplicationSecret.end(number)),
+    endSigningSecret: (id, number) =>
+      changing(signingSecrets(id), store.saveSigningSecrets, ApplicationSecret.end(number)),
     find,
     list: store.list,
     restore,

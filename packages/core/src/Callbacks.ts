@@ -89,10 +89,7 @@ export const forking = (runtime: Runtime.Runtime<never>): Begin<Effect.Effect<An
   }
 }
 
-/**
- * Ends a request to a callback at its deadline, and answers a bug with `broken`: laws 5 and 9 must not depend on the
- * implementation.
- */
+/** Ends a request at its deadline, and answers a bug of the implementation with `broken` (laws 5 and 9). */
 export const within = (timeout: Duration.Duration) => (request: Effect.Effect<Answer>): Effect.Effect<Answer> =>
   // Interruptible, also in a caller that is not. Disconnected: do not wait for an implementation that cannot be interrupted.
   Effect.timeoutTo(Effect.interruptible(Effect.disconnect(Effect.catchAllCause(request, answerBroken))), {

@@ -24,10 +24,7 @@ export declare namespace Deliveries {
     readonly redeliver: (
       id: DeliveryId
     ) => Effect.Effect<Delivery, DeliveryNotFound | SubscriptionNotFound | StoreError>
-    /**
-     * Cancels the newest pending deliveries of an application, at most `maxCancelled` in one transaction. Returns their
-     * number.
-     */
+    /** Cancels the newest pending deliveries of an application, at most `maxCancelled`. Returns their number. */
     readonly cancelPending: (id: ApplicationId) => Effect.Effect<number, StoreError>
     /** Sends a test event to this application's subscription only. */
     readonly sendTest: (id: ApplicationId) => Effect.Effect<Delivery, SubscriptionNotFound | StoreError>

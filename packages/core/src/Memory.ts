@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { type Application, ApplicationId, ApplicationNotFound, ApplicationStore } from "./Application.ts"
+import { first } from "./ApplicationSecret.ts"
 import { DeliveryStore } from "./Delivery.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { GrantStore } from "./GrantStore.ts"
@@ -33,7 +34,7 @@ const makeApplicationStore = ({ applications, hints, lastIds, signingSecrets }: 
       const id = ApplicationId.make(++lastIds.application)
       const inserted: Application = { ...application, id, version: 1, state: "active", epoch: 0 }
       applications.set(id, inserted)
-      signingSecrets.set(id, { applicationId: id, version: 1, secrets: [{ value, expiresAt: Option.none() }] })
+      signingSecrets.set(id, { applicationId: id, version: 1, secrets: [{ ...first, value }] })
       return inserted
     }),
   save: (next) => saving(() => applications.has(next.id) && compareAndSet(applications, next.id, next) && wake(hints)),

@@ -7,10 +7,7 @@ export declare namespace Policy {
   export interface Service {
     /** Whether an exchange without `redirect_uri` is refused, as RFC 6749 §4.1.3 demands. */
     readonly requireRedirectUri: boolean
-    /**
-     * Whether redirects to loopback addresses are accepted that are not registered (requirements §4.1; RFC 9700 §2.1:
-     * no).
-     */
+    /** Whether loopback addresses are accepted that are not registered (requirements §4.1; RFC 9700 §2.1: no). */
     readonly acceptAnyLoopback: boolean
     /** Whether `/oauth/token` and `/oauth/revoke` read parameters from the query (RFC 6749 §2.3.1 and §3.2: no). */
     readonly acceptQueryParameters: boolean
@@ -40,10 +37,7 @@ export declare namespace Policy {
      * Time in which a client that repeats an exchange or refresh with the same `Idempotency-Key` gets the same answer.
      */
     readonly refreshRetry: Duration.Duration
-    /**
-     * The same for a refresh without an `Idempotency-Key` (requirements §4.3: 0, the previous token is invalid
-     * immediately).
-     */
+    /** The same without an `Idempotency-Key` (requirements §4.3: 0, the previous token is invalid immediately). */
     readonly refreshRetryWithoutKey: Duration.Duration
     /**
      * What a replaced refresh token or a used code causes beside its refusal: nothing, or the end of its line of tokens.

@@ -10,10 +10,7 @@ import { trusted } from "./Store.ts"
 export const TokenHash = Schema.String.pipe(Schema.pattern(/^\S+$/), Schema.brand("@startlist/TokenHash"))
 export type TokenHash = typeof TokenHash.Type
 
-/**
- * The first 128 bits (22 characters) of a fingerprint, to store access and refresh tokens: every refresh writes them.
- * They are enough for a value of 256 bits.
- */
+/** The first 128 bits of a fingerprint, enough for a value of 256 bits: every refresh writes two of them. */
 export const shortened = (hash: TokenHash): TokenHash => trusted(TokenHash, hash.slice(0, 22))
 
 /** Each kind has its own prefix, so that scanners find leaked credentials. */

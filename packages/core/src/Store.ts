@@ -4,6 +4,7 @@
  * A store contains no rules: it finds and it saves. One `save` is one atomic compare-and-set of everything that a
  * decision causes.
  */
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -73,5 +74,18 @@ const again = <A, E, R>(
     left === 0
       ? Effect.fail(new StoreError({ cause: `${maxConflicts} conflicts in a row` }))
       : Effect.zipRight(Effect.yieldNow(), again(attempt, left - 1)))
+
+/** Finds, decides, and saves a change. A decision that returns the same record saves nothing. */
+export const changing = <A, E, R, E2, E3, R3>(
+  find: Effect.Effect<A, E, R>,
+  save: (next: A) => Effect.Effect<void, E3 | Conflict, R3>,
+  decide: (present: A, now: DateTime.Utc) => Effect.Effect<A, E2>
+) =>
+  untilSaved(Effect.gen(function*() {
+    const present = yield* find
+    const next = yield* decide(present, yield* DateTime.now)
+    if (next !== present) yield* save(next)
+    return next
+  }))
 
 const isConflict = (error: unknown): error is Conflict => error instanceof Conflict

@@ -13,7 +13,7 @@ import type { Access } from "./Access.ts"
 import { DeliveryStore, type LogEntry, type LogRequest, type UnknownPosition } from "./Delivery.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
-import { foundOr, type StoreError, untilSaved } from "./Store.ts"
+import { changing, foundOr, type StoreError } from "./Store.ts"
 import * as Subscription from "./Subscription.ts"
 import { AlreadySubscribed, SubscriptionNotFound, SubscriptionStore, type ValidationFailed } from "./Subscription.ts"
 
@@ -70,10 +70,7 @@ export declare namespace Subscriptions {
     readonly find: (
       access: Access
     ) => Effect.Effect<Subscription.Subscription, NotEntitled | SubscriptionNotFound | StoreError>
-    /**
-     * Ends the subscription (only the one with `id`, if given) and cancels its pending deliveries. No attempt is
-     * claimed after this returns.
-     */
+    /** Ends the subscription (only `id`, if given) and its pending deliveries. Then no attempt is claimed. */
     readonly remove: (
       access: Access,
       id: Option.Option<number>
@@ -156,12 +153,11 @@ const make = Effect.gen(function*() {
   })
 
   const setPaused = (id: ApplicationId, paused: boolean) =>
-    untilSaved(Effect.gen(function*() {
-      const present = yield* findByApplication(id)
-      const next = Subscription.setPaused(present, paused, yield* DateTime.now)
-      if (next !== present) yield* store.save(next)
-      return next
-    }))
+    changing(
+      findByApplication(id),
+      store.save,
+      (present, now) => Effect.succeed(Subscription.setPaused(present, paused, now))
+    )
 
   const pause = Effect.fn("Subscriptions.pause")((id: ApplicationId) => setPaused(id, true))
 

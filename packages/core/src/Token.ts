@@ -55,10 +55,7 @@ export interface Tokens extends TokenPair {
   readonly state: Option.Option<string>
 }
 
-/**
- * The name of a grant. A code or token has it in clear after the prefix of its kind, in decimal numbers:
- * `sl_at_7_42_…`.
- */
+/** The name of a grant. A code or token has it in clear after its prefix, in decimal numbers: `sl_at_7_42_…`. */
 export interface Name {
   readonly applicationId: ApplicationId
   readonly userId: UserId

@@ -25,10 +25,6 @@ export const User = Schema.Struct({
 })
 export type User = typeof User.Type
 
-export class UserNotFound extends Schema.TaggedError<UserNotFound>("@startlist/core/UserNotFound")("UserNotFound", {
-  userId: UserId
-}) {}
-
 /** Store of users, which the embedding server owns. Startlist reads users by identifier and never writes them. */
 export class UserStore extends Context.Tag("@startlist/core/UserStore")<UserStore, UserStore.Service>() {}
 

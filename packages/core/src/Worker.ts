@@ -42,10 +42,7 @@ const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
     const policy = yield* Policy
     const attempt = yield* makeAttempt({ now, recorder, slots, ...others })
 
-    /**
-     * Claims for the free slots and starts each attempt immediately, so that a claim is the start of an attempt (law
-     * 8).
-     */
+    /** Claims for the free slots and starts each attempt immediately: a claim is the start of an attempt (law 8). */
     const claim = Effect.gen(function*() {
       const at = now()
       const limit = slots.available()

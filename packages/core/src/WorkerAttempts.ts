@@ -4,7 +4,7 @@ import type * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
-import { liveSigningSecrets } from "./Application.ts"
+import { live } from "./ApplicationSecret.ts"
 import { Answer, type Begin, broken, Callbacks, forking, type Post, reportBug } from "./Callbacks.ts"
 import { type Delivery, next, setAside } from "./Delivery.ts"
 import type { Claimed } from "./DeliveryQueue.ts"
@@ -55,7 +55,7 @@ export const makeAttempt = ({ deadlines, now, recorder, slots }: Parts): Effect.
           timestamp: toSeconds(at),
           body: body(delivery.event, subscription.id),
           sequence: delivery.event.sequence,
-          secrets: liveSigningSecrets(signingSecrets, at).map(({ value }) => value),
+          secrets: live(signingSecrets, at).map(({ value }) => value),
           trace: delivery.event.trace,
           timeout: policy.callbackTimeout
         }
@@ -70,10 +70,7 @@ export const makeAttempt = ({ deadlines, now, recorder, slots }: Parts): Effect.
     const isTooLate = (claimed: Claimed, at: DateTime.Utc) =>
       at.epochMillis + Duration.toMillis(policy.callbackTimeout) >= claimed.leaseEnds.epochMillis
 
-    /**
-     * Whether this delivery may be the reason why workers end. After a recent failure of the store, the store is the
-     * likelier reason.
-     */
+    /** Whether workers may end because of this delivery, and not because of a recent failure of the store. */
     const isSuspect = ({ claims }: Claimed, at: DateTime.Utc) =>
       claims > policy.deliveryClaims &&
       at.epochMillis - recorder.failedAt() > policy.deliveryClaims * Duration.toMillis(policy.deliveryLease)

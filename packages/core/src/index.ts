@@ -6,6 +6,7 @@
 export * as Access from "./Access.ts"
 export * as AccessTokens from "./AccessTokens.ts"
 export * as Application from "./Application.ts"
+export * as ApplicationSecret from "./ApplicationSecret.ts"
 export * as Applications from "./Applications.ts"
 export * as Authorization from "./Authorization.ts"
 export * as Callbacks from "./Callbacks.ts"

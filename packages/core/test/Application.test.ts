@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Application, Applications, Memory, Policy, Store, type Stores } from "@startlist/core"
-import { Context, Duration, Effect, Either, FastCheck, Layer, Redacted, TestClock } from "effect"
+import { Context, Effect, Either, FastCheck, Layer, Redacted } from "effect"
 import { layer, layerOver, makeClient, makeUser, redirectUri } from "./support/fixture.ts"
 
 const accepted = (uris: ReadonlyArray<string>) => Either.isRight(Application.checkRedirectUris(uris))
@@ -227,39 +227,6 @@ describe("an application", () => {
       for (const credentials of wrong) {
         expect((yield* Effect.flip(authenticate(credentials)))._tag).toBe("InvalidClient")
       }
-    }).pipe(Effect.provide(layer)))
-
-  it.effect("has the previous secret beside the new one for exactly the overlap of 24 hours", () =>
-    Effect.gen(function*() {
-      const { authenticate, rotateSecret } = yield* Applications.Applications
-      const client = yield* makeClient()
-      const { secret } = yield* rotateSecret(client.id)
-      yield* TestClock.adjust("86399999 millis")
-      yield* authenticate(client)
-      yield* authenticate({ id: client.id, secret })
-      yield* TestClock.adjust("1 millis")
-      expect((yield* Effect.flip(authenticate(client)))._tag).toBe("InvalidClient")
-      yield* authenticate({ id: client.id, secret })
-    }).pipe(Effect.provide(layer)))
-
-  it.effect("has at most two secrets: a second rotation ends the oldest immediately", () =>
-    Effect.gen(function*() {
-      const { authenticate, rotateSecret } = yield* Applications.Applications
-      const client = yield* makeClient()
-      const second = yield* rotateSecret(client.id)
-      const third = yield* rotateSecret(client.id)
-      expect((yield* Effect.flip(authenticate(client)))._tag).toBe("InvalidClient")
-      yield* authenticate({ id: client.id, secret: second.secret })
-      yield* authenticate({ id: client.id, secret: third.secret })
-      expect(third.application.secrets).toHaveLength(2)
-    }).pipe(Effect.provide(layer)))
-
-  it.effect("can end its old secret immediately, with an overlap of zero", () =>
-    Effect.gen(function*() {
-      const { authenticate, rotateSecret } = yield* Applications.Applications
-      const client = yield* makeClient()
-      yield* rotateSecret(client.id, { overlap: Duration.zero })
-      expect((yield* Effect.flip(authenticate(client)))._tag).toBe("InvalidClient")
     }).pipe(Effect.provide(layer)))
 
   it.effect("stores no secret in clear", () =>

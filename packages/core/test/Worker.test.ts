@@ -148,6 +148,21 @@ describe("a delivery", () => {
       expect(requests[0]?.body).toBe(delivery && Event.body(delivery.event, subscription.id))
     }).pipe(Effect.provide(layerWith())))
 
+  it.effect("is signed with each live secret of the application, until the promised end of each", () =>
+    Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("rotated")
+      const { rotateSigningSecret } = yield* Applications.Applications
+      for (const overlap of [10, 20, 30]) {
+        yield* rotateSigningSecret(applicationId, { overlap: Duration.seconds(overlap) })
+      }
+      yield* start()
+      for (const objectId of [1, 2, 3, 4]) {
+        yield* queue(applicationId, [objectId])
+        yield* seconds(10)
+      }
+      expect((yield* received(callbackUrl)).map(({ signatures }) => signatures)).toStrictEqual([4, 3, 2, 1])
+    }).pipe(Effect.provide(layerWith())))
+
   it.effect("that fails is made three times, 5 s and 60 s apart, with the same bytes and webhook-id, and no more", () =>
     Effect.gen(function*() {
       const { applicationId, callbackUrl } = yield* subscribe("broken")

@@ -34,7 +34,9 @@ export type Action =
   | "application_ended"
   | "subscription_changed"
   | "secret_rotated"
+  | "secret_ended"
   | "signing_secret_rotated"
+  | "signing_secret_ended"
 
 /** An audit entry. Contains no secret. */
 export interface Entry {

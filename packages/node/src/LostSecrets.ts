@@ -6,6 +6,7 @@ import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type ApplicationId, ApplicationStore, type SigningSecrets } from "@startlist/core/Application"
+import { first } from "@startlist/core/ApplicationSecret"
 import { Secrets } from "@startlist/core/Secrets"
 import { type StoreError, untilSaved } from "@startlist/core/Store"
 import { SubscriptionStore } from "@startlist/core/Subscription"
@@ -26,7 +27,7 @@ export const replace = (
         store.saveSigningSecrets({
           ...present,
           version: present.version + 1,
-          secrets: [{ value, expiresAt: Option.none() }]
+          secrets: [{ ...first, value }]
         }))
     for (const application of applications) {
       const found = yield* subscriptions.findByApplication(application)

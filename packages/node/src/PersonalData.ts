@@ -7,10 +7,13 @@ import * as Option from "effect/Option"
 import { OAuth } from "@startlist/core/OAuth"
 import { emptyUpdates, RegistrationId } from "@startlist/core/Registration"
 import { type StoreError, trusted } from "@startlist/core/Store"
-import { type UserId, UserNotFound } from "@startlist/core/User"
+import type { UserId } from "@startlist/core/User"
 import { Database } from "@startlist/postgres/Database"
 import { Users } from "@startlist/postgres/Users"
 import { partyOf } from "./SqlTables.ts"
+
+/** There is no such user. */
+export class UserNotFound extends Data.TaggedError("UserNotFound")<{ readonly userId: UserId }> {}
 
 export class PersonalData extends Context.Tag("@startlist/node/PersonalData")<PersonalData, PersonalData.Service>() {}
 

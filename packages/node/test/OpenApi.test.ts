@@ -141,9 +141,12 @@ const operatorOperations = [
   ["POST", "/applications"],
   ["GET", "/applications/1"],
   ["PATCH", "/applications/1"],
+  ["GET", "/applications/1/secrets"],
   ["POST", "/applications/1/secrets"],
+  ["DELETE", "/applications/1/secrets/1"],
   ["GET", "/applications/1/signing-secrets"],
   ["POST", "/applications/1/signing-secrets"],
+  ["DELETE", "/applications/1/signing-secrets/1"],
   ["POST", "/applications/1/suspend"],
   ["POST", "/applications/1/restore"],
   ["POST", "/applications/1/revocations"],
@@ -165,7 +168,7 @@ const operatorOperations = [
 
 /** Operations without a body. */
 const bodiless =
-  /\/(?:redeliver|signing-secrets|suspend|restore|applications\/1\/revocations|pause|resume|disable|enable|backups|password-resets)$/
+  /\/(?:redeliver|suspend|restore|applications\/1\/revocations|pause|resume|disable|enable|backups|password-resets)$/
 
 /** Calls with a wrong operator token, from an address that a trusted proxy names. */
 const wrongToken = ({ call }: Caller, address: string, method: string, path: string) =>
@@ -210,9 +213,12 @@ const operatorApi = async (caller: Caller, service: Target): Promise<World> => {
   for (const id of [client.client_id, 999_999, "x"]) {
     await operate("GET", `/applications/${id}`)
     await operate("PATCH", `/applications/${id}`, { name: "Race Days" })
-    await operate("POST", `/applications/${id}/secrets`, { overlap_seconds: 60 })
+    await operate("GET", `/applications/${id}/secrets`)
     await operate("GET", `/applications/${id}/signing-secrets`)
-    await operate("POST", `/applications/${id}/signing-secrets`)
+    for (const kind of ["secrets", "signing-secrets"]) {
+      for (const _ of [2, 3, 4, 5, 6]) await operate("POST", `/applications/${id}/${kind}`, { overlap_seconds: 60 })
+      for (const number of [2, 5, 999]) await operate("DELETE", `/applications/${id}/${kind}/${number}`)
+    }
     await operate("POST", `/applications/${id}/suspend`)
     await operate("POST", `/applications/${id}/restore`)
     await operate("POST", `/applications/${id}/revocations`)
@@ -411,7 +417,10 @@ const outage = async (caller: Caller, world: World) => {
     operate("GET", "/applications"),
     operate("GET", `/applications/${client.client_id}`),
     operate("PATCH", `/applications/${client.client_id}`, { name: "b" }),
+    operate("GET", `/applications/${client.client_id}/secrets`),
     operate("POST", `/applications/${client.client_id}/secrets`),
+    operate("DELETE", `/applications/${client.client_id}/secrets/1`),
+    operate("DELETE", `/applications/${client.client_id}/signing-secrets/1`),
     operate("GET", `/applications/${client.client_id}/signing-secrets`),
     operate("POST", `/applications/${client.client_id}/signing-secrets`),
     operate("POST", "/registrations", { athlete_id: athlete.id }),

@@ -367,7 +367,10 @@ layer(InProcessService.layer())("the operator API", (it) => {
       }
       const path = `/applications/${client.client_id}/secrets`
       const first = await operate(service, "POST", path)
-      expect([first.status, first.body]).toEqual([201, { client_secret: expect.stringMatching(/^sl_cs_/) }])
+      expect([first.status, first.body]).toEqual([201, {
+        client_secret: expect.stringMatching(/^sl_cs_/),
+        number: 2
+      }])
       expect(await statusWith(client.client_secret)).toBe(200)
       expect(await statusWith(first.body.client_secret)).toBe(200)
       const second = await operate(service, "POST", path, { overlap_seconds: 0 })
@@ -385,18 +388,54 @@ layer(InProcessService.layer())("the operator API", (it) => {
       const { body: { client_id, signing_secret } } = await operate(service, "POST", "/applications", settings)
       const path = `/applications/${client_id}/signing-secrets`
       const first = await operate(service, "GET", path)
-      expect([first.status, first.body]).toEqual([200, { signing_secrets: [{ value: signing_secret }] }])
+      expect([first.status, first.body]).toEqual([200, { signing_secrets: [{ value: signing_secret, number: 1 }] }])
       const rotated = await operate(service, "POST", path)
       expect([rotated.status, rotated.body]).toEqual([201, {
         signing_secrets: [
-          { value: expect.stringMatching(/^whsec_/) },
-          { value: signing_secret, expires_at: expect.any(String) }
+          { value: expect.stringMatching(/^whsec_/), number: 2 },
+          { value: signing_secret, number: 1, expires_at: expect.any(String) }
         ]
       }])
       expect((await operate(service, "GET", path)).body).toEqual(rotated.body)
       expect((await operate(service, "GET", "/applications/4711/signing-secrets")).status).toBe(404)
     })
   )
+
+  for (const kind of ["client_secrets", "signing_secrets"] as const) {
+    it.effect(
+      `five ${kind} are live at most, each until its end; a replaced one can be ended, the current one cannot`,
+      on(async (service) => {
+        const { client_id } = await createApplication(service, await createUser(service, "platform"))
+        const path = `/applications/${client_id}/${kind === "client_secrets" ? "secrets" : "signing-secrets"}`
+        const listed = async () => {
+          const { body } = await operate(service, "GET", `/applications/${client_id}/secrets`)
+          return body[kind].map(({ number }: { readonly number: number }) => number)
+        }
+        for (const _ of [2, 3, 4, 5]) expect((await operate(service, "POST", path)).status).toBe(201)
+        const sixth = await operate(service, "POST", path)
+        const { body: { [kind]: [, , , , oldest] } } = await operate(
+          service,
+          "GET",
+          `/applications/${client_id}/secrets`
+        )
+        expect([sixth.status, sixth.body.errors[0].code]).toEqual([409, "too_many"])
+        expect(sixth.body.message).toContain(`number ${oldest.number}, or wait until ${oldest.expires_at}`)
+        expect(JSON.stringify(oldest)).not.toMatch(/sl_cs|whsec/)
+        expect(await listed()).toEqual([5, 4, 3, 2, 1])
+        const end = async (number: unknown) => (await operate(service, "DELETE", `${path}/${number}`)).status
+        expect([await end(5), await end(6), await end(2), await end(2), await end("x")]).toEqual([
+          409,
+          404,
+          204,
+          404,
+          400
+        ])
+        expect(await listed()).toEqual([5, 4, 3, 1])
+        expect((await operate(service, "POST", path, { overlap_seconds: 0 })).status).toBe(201)
+        expect(await listed()).toEqual([6])
+      })
+    )
+  }
 
   it.effect(
     "a registration has all fields from the start; a change affects only the given fields",

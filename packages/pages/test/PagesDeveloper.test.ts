@@ -74,13 +74,18 @@ const everyForm = (world: TestWorld) =>
     yield* deliveries.sendTest(idOf(world))
     yield* endAll("exhausted")
     const { id } = yield* deliveries.sendTest(idOf(world))
+    const applications = yield* Applications.Applications
+    yield* applications.rotateSecret(idOf(world))
+    yield* applications.rotateSigningSecret(idOf(world))
     const path = pathOf(world)
     return {
       [`${path}/end`]: {},
       [home]: { name: "New", redirect_uris: "", newest: world.client.client_id },
       [path]: { name: "Changed", redirect_uris: "https://changed.test/" },
-      [`${path}/secret`]: { version: "1" },
-      [`${path}/signing-secret`]: { action: "rotate", version: "1" },
+      [`${path}/secret`]: { number: "3" },
+      [`${path}/secret/end`]: { number: "1" },
+      [`${path}/signing-secret/end`]: { number: "1" },
+      [`${path}/signing-secret`]: { action: "rotate", number: "3" },
       [`${path}/test-event`]: {},
       [`${path}/deliveries/${id}/redeliver`]: {},
       [`${path}/redeliver`]: { failed_since: "1970-01-01T00:00" },
@@ -262,7 +267,7 @@ describe("the pages that show a secret", () => {
             query: { return_to: target }
           })
         }
-        const posted = yield* stranger.post(`${path}/secret`, { version: "1" })
+        const posted = yield* stranger.post(`${path}/secret`, { number: "2" })
         expect([posted.status, String(posted.body).includes("Nothing was changed.")]).toEqual([403, true])
         expect(String(posted.body)).toContain(`/login?return_to=${encodeURIComponent(path)}`)
       })

@@ -1,5 +1,6 @@
 /** Arbitrary values of everything that is stored. Some are texts and numbers that break stores. */
 import * as Application from "@startlist/core/Application"
+import { ClientSecret, type Lifetime } from "@startlist/core/ApplicationSecret"
 import type { Attempt } from "@startlist/core/Delivery"
 import { type Updates } from "@startlist/core/Event"
 import type { NewRegistration, Parties } from "@startlist/core/Registration"
@@ -109,10 +110,16 @@ export const settings: FastCheck.Arbitrary<Application.Settings> = FastCheck.rec
   })
 }, { requiredKeys: ["name", "redirectUris", "requirePkce"] })
 
-/** One or two secrets by their fingerprints. */
-export const clientSecrets: FastCheck.Arbitrary<ReadonlyArray<Application.ClientSecret>> = FastCheck.array(
-  FastCheck.record({ hash: Arbitrary.make(Application.ClientSecret.fields.hash), expiresAt: option(instant) }),
-  { minLength: 1, maxLength: 2 }
+/** Number and end of a secret. */
+export const lifetime: FastCheck.Arbitrary<Lifetime> = FastCheck.record({
+  number: FastCheck.integer({ min: 1, max: 2 ** 31 }),
+  expiresAt: option(instant)
+})
+
+/** Some secrets by their fingerprints. */
+export const clientSecrets: FastCheck.Arbitrary<ReadonlyArray<ClientSecret>> = FastCheck.array(
+  FastCheck.tuple(lifetime, Arbitrary.make(ClientSecret.fields.hash)).map(([fields, hash]) => ({ ...fields, hash })),
+  { minLength: 1, maxLength: 6 }
 )
 
 /** A finished attempt. */

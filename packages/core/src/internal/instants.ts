@@ -1,10 +1,7 @@
 /** Instants for hot paths. */
 import * as DateTime from "effect/DateTime"
 
-/**
- * Makes instants from milliseconds since 1970. Returns the last instant again for the same millisecond: a new one costs
- * more than most of its uses.
- */
+/** Makes instants from milliseconds since 1970, and the same one again for the same millisecond: that is cheaper. */
 export const makeInstants = (): (millis: number) => DateTime.Utc => {
   let last = DateTime.unsafeMake(0)
   return (millis) => {

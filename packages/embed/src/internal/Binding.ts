@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { ApplicationId, type ApplicationNotFound, type SigningSecrets } from "@startlist/core/Application"
+import { ApplicationId } from "@startlist/core/Application"
 import { Applications, type Registered } from "@startlist/core/Applications"
 import { Deliveries } from "@startlist/core/Deliveries"
 import { DeliveryId } from "@startlist/core/Delivery"
@@ -18,7 +18,7 @@ import type { Services } from "@startlist/core/Services"
 import { StoreError } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { UserId } from "@startlist/core/User"
-import type { Calls } from "./Calls.ts"
+import type { Calls, Rotation } from "./Calls.ts"
 import * as Plain from "./Plain.ts"
 
 const notFound = { ok: false, reason: "not_found" } as const
@@ -62,13 +62,9 @@ const withSecret = ({ application, secret }: Registered) => ({
   secret: Redacted.value(secret)
 } as const)
 
-const withSigning = (found: Effect.Effect<SigningSecrets, ApplicationNotFound | StoreError>) =>
-  Effect.zipWith(
-    found,
-    DateTime.now,
-    (secrets, now) => ({ ok: true, ...Plain.toSigningSecrets(secrets, now) }) as const
-  )
-    .pipe(Effect.catchTag("ApplicationNotFound", () => Effect.succeed(notFound)))
+const rotationOf = ({ overlapSeconds }: Rotation = {}) => ({
+  overlap: overlapSeconds === undefined ? undefined : Duration.seconds(overlapSeconds)
+})
 
 /** Runs an effect as a promise, which rejects while the store is unavailable. */
 export type Run = <A>(effect: Effect.Effect<A, StoreError>) => Promise<A>
@@ -102,6 +98,21 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
       use: (id: I) => Effect.Effect<A, StoreError>
     ): Promise<A | B> => Option.isNone(id) ? Promise.resolve(otherwise) : run(use(id.value))
 
+    /** Finds or changes secrets of an application. */
+    const onSecrets = <A, B extends object>(
+      id: number,
+      use: (id: ApplicationId) => Applications.Changed<A>,
+      show: (found: A, now: DateTime.Utc) => B
+    ) =>
+      onId(applicationOf(id), notFound, (application) =>
+        Effect.zipWith(use(application), DateTime.now, (found, now) =>
+          ({ ok: true, ...show(found, now) }) as const)
+          .pipe(Effect.catchTags({
+            ApplicationNotFound: () =>
+              Effect.succeed(notFound),
+            SecretRefused: ({ message, reason }) => Effect.succeed({ ok: false, reason, message } as const)
+          })))
+
     return {
       applications: {
         create: (ownerId, { requirePkce = false, ...settings }) =>
@@ -117,34 +128,23 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
         change: (id, settings) =>
           onId(applicationOf(id), notFound, (application) =>
             applications.change(application, settings).pipe(
-              Effect.map((changed) => ({ ok: true, application: Plain.toApplication(changed) }) as const),
+              Effect.map((changed) =>
+                ({ ok: true, application: Plain.toApplication(changed) }) as const
+              ),
               Effect.catchTags({
                 ApplicationNotFound: () => Effect.succeed(notFound),
                 InvalidApplication: invalid
               })
             )),
-        rotateSecret: (id, { overlapSeconds } = {}) =>
-          onId(applicationOf(id), notFound, (application) =>
-            applications.rotateSecret(application, {
-              overlap: overlapSeconds === undefined ? undefined : Duration.seconds(overlapSeconds)
-            }).pipe(
-              Effect.map(withSecret),
-              Effect.catchTags({
-                ApplicationNotFound: () => Effect.succeed(notFound),
-                Conflict: (cause) => new StoreError({ cause })
-              })
-            )),
-        signingSecrets: (id) =>
-          onId(applicationOf(id), notFound, (application) => withSigning(applications.signingSecrets(application))),
-        rotateSigningSecret: (id) =>
-          onId(applicationOf(id), notFound, (application) =>
-            withSigning(
-              Effect.catchTag(
-                applications.rotateSigningSecret(application),
-                "Conflict",
-                (cause) => new StoreError({ cause })
-              )
-            )),
+        rotateSecret: (id, rotation) =>
+          onSecrets(id, (one) => applications.rotateSecret(one, rotationOf(rotation)), withSecret),
+        secrets: (id) => onSecrets(id, applications.find, Plain.toSecrets),
+        endSecret: (id, number) => onSecrets(id, (one) => applications.endSecret(one, number), Plain.toSecrets),
+        signingSecrets: (id) => onSecrets(id, applications.signingSecrets, Plain.toSigningSecrets),
+        rotateSigningSecret: (id, rotation) =>
+          onSecrets(id, (one) => applications.rotateSigningSecret(one, rotationOf(rotation)), Plain.toSigningSecrets),
+        endSigningSecret: (id, number) =>
+          onSecrets(id, (one) => applications.endSigningSecret(one, number), Plain.toSigningSecrets),
         find: (id) =>
           onId(applicationOf(id), undefined, (application) =>
             applications.find(application).pipe(

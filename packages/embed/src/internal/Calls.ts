@@ -23,6 +23,14 @@ export interface Created extends WithSecret {
   readonly signingSecret: string
 }
 
+/** How to replace a secret. */
+export interface Rotation {
+  /** Seconds for which the present secret stays valid. Default: the policy's, a day. */
+  readonly overlapSeconds?: number
+}
+
+type Refusal = Plain.NotFound | Plain.SecretRefused
+
 export interface Calls {
   readonly applications: {
     /** Registers an application of a platform user. `requirePkce` is false unless given. */
@@ -34,15 +42,24 @@ export interface Calls {
       id: number,
       settings: Partial<Settings>
     ) => Promise<Plain.Result<{ readonly application: Plain.Application }, Plain.Invalid | Plain.NotFound>>
-    /** Makes a new secret. The present one stays valid for `overlapSeconds` (default: the policy's, a day). */
-    readonly rotateSecret: (
-      id: number,
-      options?: { readonly overlapSeconds?: number }
-    ) => Promise<Plain.Result<WithSecret, Plain.NotFound>>
+    /**
+     * Makes a new client secret. The present one stays valid for the overlap, and older ones until their ends. With an
+     * overlap of 0 all others end. At most five are live: a sixth is refused with `too_many`.
+     */
+    readonly rotateSecret: (id: number, rotation?: Rotation) => Promise<Plain.Result<WithSecret, Refusal>>
+    /** Number and end of each live client secret, newest first. */
+    readonly secrets: (id: number) => Promise<Plain.Result<Plain.Secrets, Refusal>>
+    /** Ends a replaced client secret before its time. The current one is refused. Returns the others. */
+    readonly endSecret: (id: number, number: number) => Promise<Plain.Result<Plain.Secrets, Refusal>>
     /** The secrets that sign the application's events now, newest first. */
-    readonly signingSecrets: (id: number) => Promise<Plain.Result<Plain.SigningSecrets, Plain.NotFound>>
-    /** Makes a new signing secret. During the policy's overlap (default: a day), the present one also signs. */
-    readonly rotateSigningSecret: (id: number) => Promise<Plain.Result<Plain.SigningSecrets, Plain.NotFound>>
+    readonly signingSecrets: (id: number) => Promise<Plain.Result<Plain.SigningSecrets, Refusal>>
+    /** Makes a new signing secret, as `rotateSecret` does. All live ones sign. */
+    readonly rotateSigningSecret: (
+      id: number,
+      rotation?: Rotation
+    ) => Promise<Plain.Result<Plain.SigningSecrets, Refusal>>
+    /** Ends a replaced signing secret before its time. Returns the others. */
+    readonly endSigningSecret: (id: number, number: number) => Promise<Plain.Result<Plain.SigningSecrets, Refusal>>
     readonly find: (id: number) => Promise<Plain.Application | undefined>
     /** Newest first, at most `limit` (default 100), those after the one with the id `after`. */
     readonly list: (

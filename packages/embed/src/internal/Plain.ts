@@ -3,6 +3,7 @@ import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Core from "@startlist/core/Application"
+import * as CoreSecret from "@startlist/core/ApplicationSecret"
 import type * as CoreDelivery from "@startlist/core/Delivery"
 import type { Updates } from "@startlist/core/Event"
 import * as CoreAccess from "@startlist/core/Access"
@@ -75,16 +76,36 @@ export const toApplication = (
   { createdAt, id, links = {}, name, ownerId, redirectUris, requirePkce }: Core.Application
 ): Application => ({ id, name, ownerId, redirectUris, requirePkce, links, createdAt: DateTime.toDateUtc(createdAt) })
 
+/** A live secret of an application. The newest one has no end. */
+export interface Secret {
+  readonly number: number
+  readonly expiresAt?: Date
+}
+
+export const toSecret = ({ expiresAt, number }: CoreSecret.Lifetime): Secret => ({
+  number,
+  ...Option.match(expiresAt, { onNone: () => ({}), onSome: (at) => ({ expiresAt: DateTime.toDateUtc(at) }) })
+})
+
+export interface Secrets {
+  /** Newest first. */
+  readonly secrets: ReadonlyArray<Secret>
+}
+
+export const toSecrets = ({ secrets }: Core.Application, now: DateTime.Utc): Secrets => ({
+  secrets: CoreSecret.live(secrets, now).map(toSecret)
+})
+
+/** A change of secrets is refused. The message says what to do. */
+export type SecretRefused = Pick<CoreSecret.SecretRefused, "reason" | "message">
+
 export interface SigningSecrets {
-  /** Newest first. A replaced secret has an end. */
-  readonly secrets: ReadonlyArray<{ readonly value: string; readonly expiresAt?: Date }>
+  /** Newest first. */
+  readonly secrets: ReadonlyArray<Secret & { readonly value: string }>
 }
 
 export const toSigningSecrets = ({ secrets }: Core.SigningSecrets, now: DateTime.Utc): SigningSecrets => ({
-  secrets: Core.liveSigningSecrets(secrets, now).map(({ expiresAt, value }) => ({
-    value: Redacted.value(value),
-    ...Option.match(expiresAt, { onNone: () => ({}), onSome: (at) => ({ expiresAt: DateTime.toDateUtc(at) }) })
-  }))
+  secrets: CoreSecret.live(secrets, now).map((secret) => ({ value: Redacted.value(secret.value), ...toSecret(secret) }))
 })
 
 /** An application and what its user has granted to it. */

@@ -123,14 +123,16 @@ const update = Command.make(
   )
 )
 
+const overlap = optionalNumber(
+  "overlap-seconds",
+  "seconds for which the present secret stays valid; 0 ends all others (default: SECRET_OVERLAP)"
+)
+
 const rotateSecret = Command.make(
   "rotate-secret",
   {
     id,
-    overlap: optionalNumber(
-      "overlap-seconds",
-      "seconds for which the present secret stays valid (default: SECRET_OVERLAP)"
-    ),
+    overlap,
     ...common
   },
   ({ id, overlap, ...options }) =>
@@ -141,19 +143,44 @@ const rotateSecret = Command.make(
     )
 ).pipe(Command.withDescription("makes a new client secret and shows it, only this once"))
 
+const secrets = Command.make(
+  "secrets",
+  { id, ...common },
+  ({ id, ...options }) => asking(options, ({ applications }) => applications.listSecrets({ path: { client_id: id } }))
+).pipe(Command.withDescription("lists the live client and signing secrets: number and end of each"))
+
+const endSecret = Command.make(
+  "end-secret",
+  {
+    id,
+    number: idArgument("number", "the number of the secret, as `secrets` lists it", Schema.Int.pipe(Schema.positive())),
+    signing: Options.boolean("signing").pipe(Options.withDescription("end a signing secret, not a client secret")),
+    ...common
+  },
+  ({ id, number, signing, ...options }) =>
+    asking(options, ({ applications }) => {
+      const path = { client_id: id, number }
+      return signing ? applications.endSigningSecret({ path }) : applications.endSecret({ path })
+    })
+).pipe(Command.withDescription("ends a replaced secret before its time"))
+
 const signingSecret = Command.make(
   "signing-secret",
   { id, ...common },
   ({ id, ...options }) =>
     asking(options, ({ applications }) => applications.showSigningSecrets({ path: { client_id: id } }))
-).pipe(Command.withDescription("shows the signing secret; after a rotation also the previous one, while it signs"))
+).pipe(Command.withDescription("shows the signing secrets, newest first: all of them sign"))
 
 const rotateSigningSecret = Command.make(
   "rotate-signing-secret",
-  { id, ...common },
-  ({ id, ...options }) =>
-    asking(options, ({ applications }) => applications.rotateSigningSecret({ path: { client_id: id } }))
-).pipe(Command.withDescription("makes a new signing secret; during SECRET_OVERLAP, both sign"))
+  { id, overlap, ...common },
+  ({ id, overlap, ...options }) =>
+    asking(
+      options,
+      ({ applications }) =>
+        applications.rotateSigningSecret({ path: { client_id: id }, payload: { overlap_seconds: overlap } })
+    )
+).pipe(Command.withDescription("makes a new signing secret; the others also sign until they end"))
 
 const suspend = Command.make(
   "suspend",
@@ -189,7 +216,9 @@ export const commands = [
   listAll,
   show,
   update,
+  secrets,
   rotateSecret,
+  endSecret,
   signingSecret,
   rotateSigningSecret,
   suspend,

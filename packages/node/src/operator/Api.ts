@@ -5,7 +5,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Context from "effect/Context"
 import * as Option from "effect/Option"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import * as Refusal from "./Refusal.ts"
 import * as Wire from "./Wire.ts"
@@ -156,6 +156,20 @@ export const Applications = group("applications")
       .setPayload(Wire.SecretRequest)
       .addSuccess(created(Wire.Secret))
       .addError(Refusal.Wire.NotFound)
+      .addError(Refusal.Wire.Conflict)
+  )
+  .add(
+    HttpApiEndpoint.get("listSecrets", "/operator/v1/applications/:client_id/secrets")
+      .setPath(Wire.ApplicationIdPath)
+      .addSuccess(Wire.SecretList)
+      .addError(Refusal.Wire.NotFound)
+  )
+  .add(
+    HttpApiEndpoint.del("endSecret", "/operator/v1/applications/:client_id/secrets/:number")
+      .setPath(Wire.SecretPath)
+      .addSuccess(HttpApiSchema.NoContent)
+      .addError(Refusal.Wire.NotFound)
+      .addError(Refusal.Wire.Conflict)
   )
   .add(
     HttpApiEndpoint.get("showSigningSecrets", "/operator/v1/applications/:client_id/signing-secrets")
@@ -166,8 +180,17 @@ export const Applications = group("applications")
   .add(
     HttpApiEndpoint.post("rotateSigningSecret", "/operator/v1/applications/:client_id/signing-secrets")
       .setPath(Wire.ApplicationIdPath)
+      .setPayload(Schema.Union(Wire.SecretRequest, Schema.Null))
       .addSuccess(created(Wire.SigningSecrets))
       .addError(Refusal.Wire.NotFound)
+      .addError(Refusal.Wire.Conflict)
+  )
+  .add(
+    HttpApiEndpoint.del("endSigningSecret", "/operator/v1/applications/:client_id/signing-secrets/:number")
+      .setPath(Wire.SecretPath)
+      .addSuccess(HttpApiSchema.NoContent)
+      .addError(Refusal.Wire.NotFound)
+      .addError(Refusal.Wire.Conflict)
   )
 
 /** The webhook subscription of each application. */

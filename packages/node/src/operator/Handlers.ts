@@ -10,9 +10,9 @@ import {
   type Application,
   type ApplicationNotFound,
   ApplicationStore,
-  type InvalidApplication,
-  type SigningSecrets
+  type InvalidApplication
 } from "@startlist/core/Application"
+import type { SecretRefused } from "@startlist/core/ApplicationSecret"
 import { Applications } from "@startlist/core/Applications"
 import { Deliveries, maxCancelled } from "@startlist/core/Deliveries"
 import { OAuth } from "@startlist/core/OAuth"
@@ -166,10 +166,18 @@ const users = HttpApiBuilder.group(Api, "users", (handlers) =>
         ))
   }))
 
-const showSigningSecrets = (found: Effect.Effect<SigningSecrets, ApplicationNotFound | StoreError>) =>
-  Effect.zipWith(found, DateTime.now, Wire.showSigningSecrets).pipe(
-    Effect.catchTags({ ...orUnavailable, ...noApplication })
-  )
+const refusedSecret = {
+  ...orUnavailable,
+  ...noApplication,
+  SecretRefused: ({ message, reason }: SecretRefused) =>
+    reason === "unknown"
+      ? Effect.fail(Refusal.notFound("Secret", "number"))
+      : Effect.fail(Refusal.conflict("Secret", "number", reason, message))
+}
+
+const rotationOf = (payload: typeof Wire.SecretRequest.Type | null) => ({
+  overlap: payload === null ? undefined : Option.getOrUndefined(Option.map(payload.overlap_seconds, Duration.seconds))
+})
 
 const applications = HttpApiBuilder.group(Api, "applications", (handlers) =>
   Effect.gen(function*() {
@@ -229,21 +237,36 @@ const applications = HttpApiBuilder.group(Api, "applications", (handlers) =>
           Effect.catchTags(service.end(path.client_id), { ...orUnavailable, ...noApplication })
       )
       .handle("rotateSecret", ({ path, payload }) =>
-        service.rotateSecret(path.client_id, {
-          overlap: Option.getOrUndefined(Option.map(payload.overlap_seconds, Duration.seconds))
-        }).pipe(
-          Effect.map(({ secret }) => ({ client_secret: Wire.reveal(secret) })),
-          Effect.catchTag("Conflict", (cause) =>
-            new StoreError({ cause })),
+        service.rotateSecret(path.client_id, rotationOf(payload)).pipe(
+          Effect.map(({ application, secret }) => ({
+            client_secret: Wire.reveal(secret),
+            number: application.secrets[0]?.number ?? 0
+          })),
+          Effect.catchTags(refusedSecret)
+        ))
+      .handle("listSecrets", ({ path }) =>
+        Effect.gen(function*() {
+          const { secrets } = yield* service.find(path.client_id)
+          const signing = yield* service.signingSecrets(path.client_id)
+          return Wire.showSecretList(secrets, signing.secrets, yield* DateTime.now)
+        }).pipe(Effect.catchTags({ ...orUnavailable, ...noApplication })))
+      .handle(
+        "endSecret",
+        ({ path }) =>
+          Effect.catchTags(Effect.asVoid(service.endSecret(path.client_id, path.number)), refusedSecret)
+      )
+      .handle("showSigningSecrets", ({ path }) =>
+        Effect.zipWith(service.signingSecrets(path.client_id), DateTime.now, Wire.showSigningSecrets).pipe(
           Effect.catchTags({ ...orUnavailable, ...noApplication })
         ))
-      .handle("showSigningSecrets", ({ path }) =>
-        showSigningSecrets(service.signingSecrets(path.client_id)))
-      .handle("rotateSigningSecret", ({ path }) =>
-        showSigningSecrets(
-          Effect.catchTag(service.rotateSigningSecret(path.client_id), "Conflict", (cause) =>
-            new StoreError({ cause }))
-        ))
+      .handle("rotateSigningSecret", ({ path, payload }) =>
+        Effect.zipWith(
+          service.rotateSigningSecret(path.client_id, rotationOf(payload)),
+          DateTime.now,
+          Wire.showSigningSecrets
+        ).pipe(Effect.catchTags(refusedSecret)))
+      .handle("endSigningSecret", ({ path }) =>
+        Effect.catchTags(Effect.asVoid(service.endSigningSecret(path.client_id, path.number)), refusedSecret))
   }))
 
 const noSubscription = { SubscriptionNotFound: () => Effect.fail(Refusal.notFound("Subscription", "client_id")) }

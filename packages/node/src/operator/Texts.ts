@@ -23,7 +23,9 @@ export const fields: FieldTexts = {
   email: ["E-mail address: unique, without regard to case", "ada@example.org"],
   ended_at: ["Time at which the delivery ended: ISO 8601 in UTC with milliseconds", at],
   entries: ["One page, newest first", undefined],
-  expires_at: ["If the secret was replaced, time until which it signs: ISO 8601 in UTC with milliseconds", at],
+  client_secrets: ["Live client secrets, newest first", undefined],
+  expires_at: ["If the secret was replaced, its end: ISO 8601 in UTC with milliseconds", at],
+  number: ["Number of the secret among those of its kind", 2],
   folder: ["Folder of the copy, on the machine of the service", "/var/lib/startlist/backups/2026-06-01T08-00-00.000Z"],
   granted_at: ["Time at which the user granted access: ISO 8601 in UTC with milliseconds", at],
   grants: ["Access that the user has granted to applications, oldest first", undefined],
@@ -34,7 +36,10 @@ export const fields: FieldTexts = {
   organizer_id: ["The organizer of the registration", 43],
   outcome: ["Result of the action", "success"],
   "Delivery.outcome": ["Result of the attempt", "delivered"],
-  overlap_seconds: ["Seconds for which the present secret stays valid. Default: `SECRET_OVERLAP`", 3600],
+  overlap_seconds: [
+    "Seconds for which the present secret stays valid; 0 ends all others. Default: `SECRET_OVERLAP`",
+    3600
+  ],
   owner_id: ["The platform user who owns the application", 41],
   password: ["At least 8 characters, and not one of the most common passwords", "correct horse battery"],
   paused: ["Whether the subscription is paused: its events wait", false],
@@ -121,7 +126,19 @@ export const operations: OperationTexts = {
   "applications.rotateSecret": {
     summary: "Replace the client secret",
     description:
-      "Makes a new client secret and shows it only in this response. The present one stays valid for the overlap."
+      "Makes a new client secret and shows it only in this response. The present one stays valid for the overlap, and older ones until their ends. With an overlap of 0, all others end. At most five are live: the sixth gets 409, which names one to end."
+  },
+  "applications.listSecrets": {
+    summary: "List the live secrets",
+    description: "Lists number and end of the live client and signing secrets, newest first, without their values."
+  },
+  "applications.endSecret": {
+    summary: "End a client secret",
+    description: "Ends a replaced client secret immediately. The current one has no end: replace it instead."
+  },
+  "applications.endSigningSecret": {
+    summary: "End a signing secret",
+    description: "Ends a replaced signing secret immediately. The current one has no end: replace it instead."
   },
   "applications.showSigningSecrets": {
     summary: "Show the signing secrets",
@@ -129,7 +146,8 @@ export const operations: OperationTexts = {
   },
   "applications.rotateSigningSecret": {
     summary: "Replace the signing secret",
-    description: "Makes a new signing secret. During `SECRET_OVERLAP`, the present one also signs."
+    description:
+      "Makes a new signing secret. The present one also signs for the overlap, and older ones until their ends. With an overlap of 0, all others end. At most five are live."
   },
   "applications.suspendApplication": {
     summary: "Suspend an application",

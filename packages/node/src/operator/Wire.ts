@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Application from "@startlist/core/Application"
+import { type Lifetime, live } from "@startlist/core/ApplicationSecret"
 import * as Delivery from "@startlist/core/Delivery"
 import * as Event from "@startlist/core/Event"
 import * as Registration from "@startlist/core/Registration"
@@ -184,10 +185,38 @@ export const SecretRequest = strict(Schema.Struct({
   )
 }))
 
-export const Secret = Schema.Struct({ client_secret: Schema.String })
+export const Secret = Schema.Struct({ client_secret: Schema.String, number: Schema.Int })
+
+const lifetime = { number: Schema.Int, expires_at: Schema.optional(Schema.String) }
+
+/** The live secrets of an application, without their values. */
+export const SecretList = Schema.Struct({
+  client_secrets: Schema.Array(Schema.Struct(lifetime)),
+  signing_secrets: Schema.Array(Schema.Struct(lifetime))
+}).annotations({ identifier: "SecretList" })
+
+const showLifetime = ({ expiresAt, number }: Lifetime) => ({
+  number,
+  ...Option.match(expiresAt, { onNone: () => ({}), onSome: (at) => ({ expires_at: DateTime.formatIso(at) }) })
+})
+
+export const showSecretList = (
+  client: ReadonlyArray<Lifetime>,
+  signing: ReadonlyArray<Lifetime>,
+  now: DateTime.Utc
+): typeof SecretList.Type => ({
+  client_secrets: live(client, now).map(showLifetime),
+  signing_secrets: live(signing, now).map(showLifetime)
+})
+
+/** An application and the number of one of its secrets. */
+export const SecretPath = Schema.Struct({
+  ...ApplicationIdPath.fields,
+  number: digits(Schema.Int)
+})
 
 export const SigningSecrets = Schema.Struct({
-  signing_secrets: Schema.Array(Schema.Struct({ value: Schema.String, expires_at: Schema.optional(Schema.String) }))
+  signing_secrets: Schema.Array(Schema.Struct({ value: Schema.String, ...lifetime }))
 }).annotations({ identifier: "SigningSecrets" })
 
 /** The secrets that sign at `now`, newest first. */
@@ -195,10 +224,7 @@ export const showSigningSecrets = (
   { secrets }: Application.SigningSecrets,
   now: DateTime.Utc
 ): typeof SigningSecrets.Type => ({
-  signing_secrets: Application.liveSigningSecrets(secrets, now).map(({ expiresAt, value }) => ({
-    value: reveal(value),
-    ...Option.match(expiresAt, { onNone: () => ({}), onSome: (at) => ({ expires_at: DateTime.formatIso(at) }) })
-  }))
+  signing_secrets: live(secrets, now).map((secret) => ({ value: reveal(secret.value), ...showLifetime(secret) }))
 })
 
 const patch = {

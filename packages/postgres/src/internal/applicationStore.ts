@@ -1,5 +1,6 @@
 /** Applications. Concurrent calls of `find` are batched, because every token request needs it. */
 import type { Application, ApplicationId, ApplicationStore } from "@startlist/core/Application"
+import { first } from "@startlist/core/ApplicationSecret"
 import { Conflict } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -85,7 +86,7 @@ export const make = (
             secretsOf(secrets),
             millisOf(createdAt),
             id,
-            sealedOf(seal, id, [{ value, expiresAt: Option.none() }]),
+            sealedOf(seal, id, [{ ...first, value }]),
             linksOf(links)
           ])
           return row ? toApplication(row) : yield* Effect.dieMessage("an insert returned nothing")

@@ -43,7 +43,7 @@ export interface ApplicationRow {
   readonly name: string
   readonly redirect_uris: ReadonlyArray<string>
   readonly require_pkce: boolean
-  readonly secrets: ReadonlyArray<readonly [hash: string, expiresAt: number | null]>
+  readonly secrets: ReadonlyArray<readonly [hash: string, expiresAt: number | null, number?: number]>
   readonly created_at: Int8
   readonly state: StateLetter
   readonly epoch: number
@@ -60,14 +60,19 @@ export const toApplication = (row: ApplicationRow): Application => ({
   redirectUris: row.redirect_uris,
   requirePkce: row.require_pkce,
   ...(row.links === null ? {} : { links: row.links }),
-  secrets: row.secrets.map(([hash, expiresAt]) => ({ hash: toHash(hash), expiresAt: toInstantOption(expiresAt) })),
+  // Programs before this one stored no numbers.
+  secrets: row.secrets.map(([hash, expiresAt, number], place, { length }) => ({
+    number: number ?? length - place,
+    hash: toHash(hash),
+    expiresAt: toInstantOption(expiresAt)
+  })),
   createdAt: toInstant(row.created_at)
 })
 
 export const linksOf = (links: Links | undefined): string | null => links === undefined ? null : JSON.stringify(links)
 
 export const secretsOf = (secrets: Application["secrets"]): string =>
-  JSON.stringify(secrets.map(({ expiresAt, hash }) => [hash, millisOrNull(expiresAt)]))
+  JSON.stringify(secrets.map(({ expiresAt, hash, number }) => [hash, millisOrNull(expiresAt), number]))
 
 const objectTypes = { r: "registration", a: "athlete", o: "organizer" } as const
 type ObjectLetter = keyof typeof objectTypes

@@ -1,5 +1,6 @@
 /** The signing secrets of applications, sealed in two columns of their rows. */
-import type { SigningSecret, SigningSecrets } from "@startlist/core/Application"
+import type { SigningSecrets } from "@startlist/core/Application"
+import type { SigningSecret } from "@startlist/core/ApplicationSecret"
 import { StoreError } from "@startlist/core/Store"
 import * as Arr from "effect/Array"
 import * as Either from "effect/Either"
@@ -10,7 +11,7 @@ import { type Int8, millisOrNull, toApplicationId, toInstantOption } from "./row
 export interface SigningRow {
   readonly application_id: Int8
   readonly signing_version: number
-  readonly signing_secrets: ReadonlyArray<readonly [sealed: string, expiresAt: number | null]>
+  readonly signing_secrets: ReadonlyArray<readonly [sealed: string, expiresAt: number | null, number?: number]>
 }
 
 /** The columns of a `SigningRow`, from a table called `a`. */
@@ -24,18 +25,23 @@ export const sealedOf = (
   secrets: ReadonlyArray<SigningSecret>
 ): string =>
   JSON.stringify(
-    secrets.map(({ expiresAt, value }): readonly [string, number | null] => [
+    secrets.map(({ expiresAt, number, value }): SigningRow["signing_secrets"][number] => [
       seal.seal(ownerOf(applicationId), value),
-      millisOrNull(expiresAt)
+      millisOrNull(expiresAt),
+      number
     ])
   )
 
 /** Opens the secrets of a row: each result is a secret or an error. */
 const opened = (seal: Seal.Service, { application_id, signing_secrets }: SigningRow) =>
-  signing_secrets.map(([sealed, expiresAt]) =>
+  signing_secrets.map(([sealed, expiresAt, number], place, { length }) =>
     Either.map(
       seal.open(ownerOf(application_id), sealed),
-      (value: Redacted.Redacted<string>): SigningSecret => ({ value, expiresAt: toInstantOption(expiresAt) })
+      (value: Redacted.Redacted<string>): SigningSecret => ({
+        number: number ?? length - place,
+        value,
+        expiresAt: toInstantOption(expiresAt)
+      })
     )
   )
 

@@ -1,6 +1,7 @@
 /** Fixture of a law of the stores: its own users, applications, grants and subscriptions. */
 import * as AccessTokens from "@startlist/core/AccessTokens"
 import { type Application, ApplicationStore } from "@startlist/core/Application"
+import { first } from "@startlist/core/ApplicationSecret"
 import { type Delivery, DeliveryStore } from "@startlist/core/Delivery"
 import { type Claimed, type ClaimRequest, DeliveryQueue, type Settlement } from "@startlist/core/DeliveryQueue"
 import { Audience, Event, EventId, type Outgoing, type Updates } from "@startlist/core/Event"
@@ -89,7 +90,7 @@ export const make = Effect.gen(function*() {
         ownerId,
         redirectUris: ["https://app.example.test/callback"],
         requirePkce: false,
-        secrets: [{ hash: hash(), expiresAt: Option.none() }],
+        secrets: [{ ...first, hash: hash() }],
         createdAt: start
       }, Redacted.make(name("whsec")))
     })

@@ -112,7 +112,10 @@ const visibility = <R>(open: Open<R>): LawGroup<R> => ({
               })
               const { secrets } = yield* one.signingSecrets(app)
               same(yield* claimed, [[subscription, secrets]], "what a claim shows at first")
-              const rotated = [{ value: Redacted.make(one.name("whsec")), expiresAt: Option.none() }, ...secrets]
+              const rotated = [
+                { number: 2, value: Redacted.make(one.name("whsec")), expiresAt: Option.none() },
+                ...secrets
+              ]
               yield* one.applications.saveSigningSecrets({ applicationId: app.id, version: 2, secrets: rotated })
               same(yield* claimed, [[subscription, rotated]], "what a claim shows after new signing secrets")
               const moved = { ...subscription, callbackUrl: "https://app.example.test/moved", version: 2 }

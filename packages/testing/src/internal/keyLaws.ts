@@ -1,5 +1,6 @@
 /** Laws of keys that a store may confuse. They work best on new stores, which give small identifiers. */
 import type { Application } from "@startlist/core/Application"
+import { first } from "@startlist/core/ApplicationSecret"
 import { Audience } from "@startlist/core/Event"
 import { maxId } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
@@ -210,7 +211,7 @@ export const keyLaws: LawGroup<Stores> = {
       const [upper, lower] = ["ABCdef", "abcDEF"].map((text) => TokenHash.make(text.repeat(7)))
       if (upper === undefined || lower === undefined) return
       const app = yield* f.application()
-      const secrets = [upper, lower].map((hash) => ({ hash, expiresAt: Option.none() }))
+      const secrets = [upper, lower].map((hash) => ({ ...first, hash }))
       yield* f.applications.save({ ...app, version: 2, secrets })
       same(Option.map(yield* f.applications.find(app.id), (found) => found.secrets), secrets)
       const owner = yield* f.user()

@@ -1,4 +1,5 @@
 /** Laws of the queue: contents of claims and settlements, long queues, wake-ups, and changes during a claim. */
+import { first } from "@startlist/core/ApplicationSecret"
 import { State } from "@startlist/core/Delivery"
 import { Audience } from "@startlist/core/Event"
 import { maxId } from "@startlist/core/Store"
@@ -59,7 +60,10 @@ export const queueLaws: LawGroup<Stores> = {
             ...one,
             expiresAt: Option.some(at(500 * version))
           }))
-          signingSecrets = [{ value: Redacted.make(`whsec_${version}`), expiresAt: Option.none() }, ...rotated]
+          signingSecrets = [
+            { number: version, expiresAt: Option.none(), value: Redacted.make(`whsec_${version}`) },
+            ...rotated
+          ]
           yield* f.applications.saveSigningSecrets({ applicationId: app.id, version, secrets: signingSecrets })
           yield* f.queue(app, [f.event(10 + version)])
           same((yield* f.claim()).map((one) => [one.subscription, one.signingSecrets]), [[
@@ -292,7 +296,7 @@ export const queueLaws: LawGroup<Stores> = {
           Effect.gen(function*() {
             const { app, subscription } = yield* subscribed
             const next = { ...subscription, callbackUrl: "https://app.example.test/next", version: 2 }
-            const secrets = [{ value: Redacted.make(f.name("whsec")), expiresAt: Option.none() }]
+            const secrets = [{ ...first, value: Redacted.make(f.name("whsec")) }]
             const save = {
               pause: f.subscriptions.save({ ...subscription, paused: true, version: 2 }),
               suspension: f.applications.save({ ...app, state: "suspended", version: 2 }),

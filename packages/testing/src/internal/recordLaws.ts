@@ -1,5 +1,6 @@
 /** Laws of records: texts in every field, saves of none, grants that count, and what was found before. */
 import { ApplicationId } from "@startlist/core/Application"
+import { first } from "@startlist/core/ApplicationSecret"
 import { Audience } from "@startlist/core/Event"
 import { RegistrationId } from "@startlist/core/Registration"
 import { maxId } from "@startlist/core/Store"
@@ -46,7 +47,7 @@ export const recordLaws: LawGroup<Stores> = {
       )
       const grant = yield* f.grant(app, owner, { codes: [...codes, f.code({ state: Option.some("") })] })
       same(yield* f.findGrant(app.id, owner.id), grant)
-      const secrets = all.map((text) => ({ value: Redacted.make(text), expiresAt: Option.none() }))
+      const secrets = all.map((text, place) => ({ ...first, number: place + 1, value: Redacted.make(text) }))
       const signing = { applicationId: app.id, version: 2, secrets }
       yield* f.applications.saveSigningSecrets(signing)
       same(yield* f.signingSecrets(app), signing)

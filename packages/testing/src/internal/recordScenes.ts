@@ -1,4 +1,5 @@
 /** Scenes of records that have versions. */
+import { first } from "@startlist/core/ApplicationSecret"
 import * as AccessTokens from "@startlist/core/AccessTokens"
 import { Audience } from "@startlist/core/Event"
 import { emptyUpdates, RegistrationId } from "@startlist/core/Registration"
@@ -51,13 +52,14 @@ export const application = (f: Fixture) =>
             redirectUris: [`https://app.example.test/${n}`, "https://app.example.test/callback"],
             requirePkce: n % 2 === 1,
             links: n % 2 === 1 ? { website: `https://app.example.test/${n}` } : {},
-            secrets: [Option.none(), Option.some(at(n))].map((expiresAt) => ({ hash: f.hash(), expiresAt }))
+            secrets: [Option.none(), Option.some(at(n))].map((expiresAt) => ({ number: n, hash: f.hash(), expiresAt }))
           })),
         "a save of signing secrets": (by: Fixture, n: number, version = 2) =>
           Effect.asVoid(by.applications.saveSigningSecrets({
             ...secrets,
             version,
             secrets: [Option.none(), Option.some(at(n))].map((expiresAt) => ({
+              number: n,
               value: Redacted.make(f.name("whsec")),
               expiresAt
             }))
@@ -73,7 +75,7 @@ export const application = (f: Fixture) =>
           const { id: _, ...given } = {
             ...app,
             name: `name ${n}`,
-            secrets: [{ hash: f.hash(), expiresAt: Option.none() }]
+            secrets: [{ ...first, hash: f.hash() }]
           }
           return Effect.map(by.applications.insert(given, Redacted.make("whsec")), ({ id }) => id > app.id)
         }

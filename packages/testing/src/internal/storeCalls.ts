@@ -1,5 +1,6 @@
 /** The calls of random programs over the stores that change something. */
 import { type Application, State } from "@startlist/core/Application"
+import { first } from "@startlist/core/ApplicationSecret"
 import { type Delivery, State as DeliveryState } from "@startlist/core/Delivery"
 import { emptyUpdates } from "@startlist/core/Registration"
 import type { Subscription, SubscriptionId } from "@startlist/core/Subscription"
@@ -34,7 +35,7 @@ export const insertApplication: MakeCall = ({ model, now, users }, by, draw) => 
   const given = {
     redirectUris: [`https://app.example.test/${draw.number(9)}`],
     requirePkce: draw.number(2) === 1,
-    secrets: [{ hash: by.hash(), expiresAt: Option.none() }],
+    secrets: [{ ...first, hash: by.hash() }],
     createdAt: now,
     ...draw.number(3) === 2 ? draw.any(settings) : {},
     name: by.name("application"),
@@ -44,7 +45,7 @@ export const insertApplication: MakeCall = ({ model, now, users }, by, draw) => 
   const act = (model: StoreModel, { id }: Pick<Application, "id">) => {
     isNew(id, model.applications.keys())
     const inserted: Application = { ...given, id, version: 1, state: "active", epoch: 0 }
-    const secrets = [{ value, expiresAt: Option.none() }]
+    const secrets = [{ ...first, value }]
     model.insertApplication(inserted, { applicationId: id, version: 1, secrets })
     return inserted
   }
@@ -70,7 +71,7 @@ export const saveApplication: MakeCall = (subjects, by, draw) => {
         redirectUris: [`https://${before.version}.test`],
         requirePkce: !before.requirePkce,
         links: { logo: `https://${before.version}.test` },
-        secrets: [{ hash: by.hash(), expiresAt: Option.none() }]
+        secrets: [{ ...first, hash: by.hash() }]
       }),
       () => ({ ...before, state: before.state === "active" ? "suspended" : "active" }),
       () => ({ ...before, redirectUris: [] }),
@@ -89,6 +90,7 @@ export const saveSigningSecrets: MakeCall = (subjects, by, draw) => {
   const before = draw.of(subjects.model.signingSecrets.values())
   if (before === undefined) return undefined
   const secrets = Array.from({ length: draw.choice(1, 2, 3) }, (_, place) => ({
+    number: place + 1,
     value: Redacted.make(by.name("whsec")),
     expiresAt: place === 0 ? Option.none() : Option.some(later(subjects.now, draw.number(99)))
   }))

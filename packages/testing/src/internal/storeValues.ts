@@ -19,11 +19,9 @@ export const settings = FastCheck.tuple(Arbitraries.settings, Arbitraries.client
 }))
 
 export const signingSecrets = FastCheck.array(
-  FastCheck.record({
-    value: Arbitraries.nonEmptyText().map(Redacted.make),
-    expiresAt: Arbitraries.option(Arbitraries.instant)
-  }),
-  { minLength: 1, maxLength: 2 }
+  FastCheck.tuple(Arbitraries.lifetime, Arbitraries.nonEmptyText())
+    .map(([fields, value]) => ({ ...fields, value: Redacted.make(value) })),
+  { minLength: 1, maxLength: 6 }
 )
 
 /** Fields of a subscription. */

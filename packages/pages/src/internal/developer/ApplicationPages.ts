@@ -6,6 +6,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { Application, InvalidApplication, Settings } from "@startlist/core/Application"
+import { live } from "@startlist/core/ApplicationSecret"
 import { Applications } from "@startlist/core/Applications"
 import type { Deliveries } from "@startlist/core/Deliveries"
 import { OAuth } from "@startlist/core/OAuth"
@@ -110,14 +111,6 @@ export const make: Effect.Effect<
           ))
     )
 
-  /** The expiry of the previous secret of an application, if it is still valid. */
-  const formerUntil = ({ secrets }: Application) =>
-    Effect.map(DateTime.now, (now) =>
-      Option.filter(
-        Option.flatMap(Option.fromNullable(secrets[1]), ({ expiresAt }) => expiresAt),
-        DateTime.greaterThan(now)
-      ))
-
   /** The address to which the application sends users. */
   const linkOf = ({ id, redirectUris: [redirectUri] }: Application) =>
     Option.map(Option.fromNullable(redirectUri), (redirectUri) =>
@@ -133,6 +126,7 @@ export const make: Effect.Effect<
 
   const showOne = (context: Owner.ApplicationContext, status: number, shown: {
     readonly isSaved?: boolean
+    readonly isFull?: boolean
     readonly values?: Settings
     readonly problem?: InvalidApplication
     readonly webhookProblem?: WebhookProblem
@@ -148,7 +142,7 @@ export const make: Effect.Effect<
         subscribeAt: `${baseUrl}/api/v1/webhook_subscription`,
         subscription: yield* subscriptions.findByApplication(application.id),
         hours: yield* sent.lastDay(application.id),
-        formerUntil: yield* formerUntil(application),
+        secrets: live(application.secrets, yield* DateTime.now),
         overlap: policy.secretOverlap
       })
       return Page.html(status, view)
@@ -184,20 +178,20 @@ export const make: Effect.Effect<
     owner.withForm(request, id, (context, parameters) =>
       Effect.gen(function*() {
         const { application } = context
-        const overlap = get(parameters, "end_now") === "true" ? Duration.zero : undefined
+        const overlap = get(parameters, "end_now") === "true" ? Duration.zero : policy.secretOverlap
         const registered = yield* recorded(Effect.tap(
-          applications.rotateSecret(application.id, { overlap, version: Number(get(parameters, "version")) }),
+          applications.rotateSecret(application.id, { overlap, number: Number(get(parameters, "number")) }),
           owner.record(request, "secret_rotated", context, application)
         ))
-        const view = SecretView({
-          context,
-          registered,
-          formerUntil: yield* formerUntil(registered.application)
-        })
-        return Page.html(200, view)
+        const former = live(registered.application.secrets, yield* DateTime.now)[1]
+        const formerUntil = Option.flatMap(Option.fromNullable(former), ({ expiresAt }) => expiresAt)
+        return Page.html(200, SecretView({ context, registered, formerUntil }))
       }).pipe(Effect.catchTags({
         ApplicationNotFound: () => new NotFound(),
-        Conflict: () => Effect.succeed(owner.outdated(request, context))
+        SecretRefused: ({ reason }) =>
+          reason === "too_many"
+            ? showOne(context, 409, { isFull: true })
+            : Effect.succeed(owner.outdated(request, context))
       })))
 
   /** Creates a subscription from a form, like the endpoint of the API. */

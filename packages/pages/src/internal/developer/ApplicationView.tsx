@@ -1,17 +1,17 @@
 /** View of one application of a platform user: its webhook, its settings, its secret. */
-import type * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import type { InvalidApplication, Settings } from "@startlist/core/Application"
+import type { Lifetime } from "@startlist/core/ApplicationSecret"
 import { type Connected, connectedLimit } from "@startlist/core/OAuth"
 import type { Subscription } from "@startlist/core/Subscription"
 import { Alert, Check, Copyable, Form, Value } from "../Form.tsx"
 import { messagesIn } from "../Locale.ts"
-import { Sentence } from "../Sentence.tsx"
 import { Facts } from "../Table.tsx"
 import { Instant } from "../Time.tsx"
 import { ApplicationLayout } from "./ApplicationLayout.tsx"
 import type { AttemptHour } from "./AttemptHours.ts"
+import { LiveSecrets, nextOf } from "./LiveSecrets.tsx"
 import { type ApplicationContext, home, pathOf } from "./Owner.ts"
 import { SettingsFields, SettingsProblem } from "./SettingsFields.tsx"
 import { WebhookCard, type WebhookProblem } from "./WebhookCard.tsx"
@@ -65,29 +65,24 @@ const AuthorizationLink = ({ address, context: { frame } }: {
   )
 }
 
-const Secret = ({ formerUntil, overlap, context: { application, frame, signedIn } }: {
+const Secret = ({ isFull, overlap, secrets, context }: {
   readonly context: ApplicationContext
-  readonly formerUntil: Option.Option<DateTime.Utc>
+  readonly secrets: ReadonlyArray<Lifetime>
+  readonly isFull: boolean
   readonly overlap: Duration.Duration
 }) => {
+  const { application, frame, signedIn } = context
   const { developer: { secret } } = messagesIn(frame.locale)
+  const action = `${pathOf(frame, application)}/secret`
   return (
     <section class="card">
       <h2>{secret.title}</h2>
-      <p>
-        {Option.match(formerUntil, {
-          onNone: () => secret.one,
-          onSome: (until) => <Sentence say={secret.two} about={<Instant at={until} locale={frame.locale} />} />
-        })}
-      </p>
+      <p>{secret.hidden}</p>
+      <LiveSecrets action={action} context={context} isFull={isFull} secrets={secrets} />
       <details class="step">
         <summary>{secret.rotate}</summary>
         <p>{secret.rotateMeans(Duration.toHours(overlap))}</p>
-        <Form
-          action={`${pathOf(frame, application)}/secret`}
-          csrf={signedIn.csrf}
-          hidden={[["version", String(application.version)]]}
-        >
+        <Form action={action} csrf={signedIn.csrf} hidden={[["number", nextOf(secrets)]]}>
           <Check name="end_now" label={secret.leaked} />
           <button type="submit" class="danger">{secret.rotateNow}</button>
         </Form>
@@ -118,11 +113,12 @@ export const ApplicationView = (
     authorizationLink,
     connected,
     context,
-    formerUntil,
     hours,
+    isFull = false,
     isSaved = false,
     overlap,
     problem,
+    secrets,
     subscribeAt,
     subscription,
     values,
@@ -138,8 +134,10 @@ export const ApplicationView = (
     readonly subscribeAt: string
     readonly subscription: Option.Option<Subscription>
     readonly hours: ReadonlyArray<AttemptHour>
-    /** The expiry of its previous secret, if there is one. */
-    readonly formerUntil: Option.Option<DateTime.Utc>
+    /** Its live client secrets, newest first. */
+    readonly secrets: ReadonlyArray<Lifetime>
+    /** Whether a further secret was refused. */
+    readonly isFull?: boolean
     /** The time for which the current secret would stay valid beside a new one. */
     readonly overlap: Duration.Duration
     /** Whether the settings were saved just now. */
@@ -155,7 +153,7 @@ export const ApplicationView = (
     <ApplicationLayout
       context={context}
       title={application.name}
-      isError={problem !== undefined || webhookProblem !== undefined}
+      isError={problem !== undefined || webhookProblem !== undefined || isFull}
       back={false}
     >
       {isSaved
@@ -188,7 +186,7 @@ export const ApplicationView = (
           <button type="submit">{settings.save}</button>
         </Form>
       </section>
-      <Secret context={context} formerUntil={formerUntil} overlap={overlap} />
+      <Secret context={context} secrets={secrets} isFull={isFull} overlap={overlap} />
       <Ending context={context} />
     </ApplicationLayout>
   )

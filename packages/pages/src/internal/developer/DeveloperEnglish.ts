@@ -57,19 +57,31 @@ export const developer: DeveloperMessages = {
     label: "client_secret",
     once: "This is the only time that the secret is shown. Copy it now.",
     keep: "Store it on your server, never in a mobile app or a browser. Anyone who has it can act as your application.",
-    one: "One secret is active. It cannot be shown again, only replaced.",
-    two: (until) => `Two secrets are active: the current one, and the previous one until ${until}.`,
+    hidden: "A secret cannot be shown again, only replaced. These are valid:",
     rotate: "Replace the secret…",
     rotateMeans: (hours) =>
       `You get a new secret. The current secret stays valid for ${
         duration(hours, "hour")
-      }, so that you can replace it without interruption. Any older secret stops working immediately.`,
-    leaked: "The current secret has leaked: revoke it immediately.",
+      }, so that you can replace it without interruption. Older secrets stay valid until their ends.`,
+    leaked: "The current secret has leaked: end all present secrets immediately.",
     rotateNow: "Replace the secret",
     rotated: (application) => `A new secret for ${application}`,
     formerUntil: (until) => `The previous secret is valid until ${until}.`,
     formerEnded: "The previous secret is no longer valid.",
     goOn: (application) => `I have copied it: continue to ${application}`
+  },
+  secrets: {
+    title: "Valid secrets",
+    number: "No.",
+    ends: "Ends",
+    never: "no end",
+    action: "End now",
+    current: "This is the current secret: replace it to end it.",
+    end: (secret) => `End secret ${secret}`,
+    full: (count) =>
+      `${
+        number(count)
+      } secrets are valid, which is the maximum. Nothing was changed. End one of them first, or end all present secrets with the replacement.`
   },
   webhook: {
     title: "Webhook",
@@ -147,7 +159,9 @@ export const developer: DeveloperMessages = {
     reveal: "Show the secret",
     rotate: "Replace the signing secret…",
     rotateMeans: (hours) =>
-      `A new secret signs from now on. The current secret also signs for ${duration(hours, "hour")}.`,
+      `A new secret signs from now on. The current secret also signs for ${
+        duration(hours, "hour")
+      }, and older ones until their ends.`,
     rotateNow: "Replace the signing secret",
     rotated: "The signing secret was replaced."
   },

@@ -60,19 +60,31 @@ export const developer: DeveloperMessages = {
     once: "Ce secret ne sera plus affiché. Copiez-le maintenant.",
     keep:
       "Conservez-le sur votre serveur, jamais dans une application mobile ou un navigateur. Toute personne qui le détient peut agir au nom de votre application.",
-    one: "Un secret est actif. Il ne peut plus être affiché, seulement remplacé.",
-    two: (until) => `Deux secrets sont actifs\u00a0: l’actuel, et l’ancien jusqu’au ${until}.`,
+    hidden: "Un secret ne peut plus être affiché, seulement remplacé. Secrets valables\u00a0:",
     rotate: "Remplacer le secret…",
     rotateMeans: (hours) =>
       `Vous recevez un nouveau secret. Le secret actuel reste valable pendant ${
         duration(hours, "hour")
-      }, pour permettre un remplacement sans interruption. Tout secret plus ancien est révoqué immédiatement.`,
-    leaked: "Le secret actuel a été divulgué\u00a0: le révoquer immédiatement.",
+      }, pour permettre un remplacement sans interruption. Les secrets plus anciens restent valables jusqu’à leur fin.`,
+    leaked: "Le secret actuel a été divulgué\u00a0: révoquer immédiatement tous les secrets existants.",
     rotateNow: "Remplacer le secret",
     rotated: (application) => `Un nouveau secret pour ${application}`,
     formerUntil: (until) => `L’ancien secret est valable jusqu’au ${until}.`,
     formerEnded: "L’ancien secret n’est plus valable.",
     goOn: (application) => `Je l’ai copié\u00a0: continuer vers ${application}`
+  },
+  secrets: {
+    title: "Secrets valables",
+    number: "N°",
+    ends: "Fin",
+    never: "aucune",
+    action: "Révoquer",
+    current: "C’est le secret actuel\u00a0: remplacez-le pour le révoquer.",
+    end: (secret) => `Révoquer le secret ${secret}`,
+    full: (count) =>
+      `${
+        number(count)
+      } secrets sont valables\u00a0: c’est le maximum. Rien n’a été modifié. Révoquez d’abord l’un d’eux, ou révoquez tous les secrets existants avec le remplacement.`
   },
   webhook: {
     title: "Webhook",
@@ -156,7 +168,7 @@ export const developer: DeveloperMessages = {
     rotateMeans: (hours) =>
       `Dès maintenant, un nouveau secret signe les événements. Le secret actuel les signe aussi pendant ${
         duration(hours, "hour")
-      }.`,
+      }, et les plus anciens jusqu’à leur fin.`,
     rotateNow: "Remplacer le secret de signature",
     rotated: "Le secret de signature a été remplacé."
   },

@@ -49,8 +49,7 @@ export interface DeveloperMessages {
     readonly label: string
     readonly once: string
     readonly keep: string
-    readonly one: string
-    readonly two: (until: string) => string
+    readonly hidden: string
     readonly rotate: string
     readonly rotateMeans: (hours: number) => string
     readonly leaked: string
@@ -59,6 +58,18 @@ export interface DeveloperMessages {
     readonly formerUntil: (until: string) => string
     readonly formerEnded: string
     readonly goOn: (application: string) => string
+  }
+  /** The list of live secrets. */
+  readonly secrets: {
+    readonly title: string
+    readonly number: string
+    readonly ends: string
+    readonly action: string
+    /** In place of the end of the current secret, and of the button that ends it. */
+    readonly never: string
+    readonly current: string
+    readonly end: (number: number) => string
+    readonly full: (count: number) => string
   }
   readonly webhook: {
     readonly title: string

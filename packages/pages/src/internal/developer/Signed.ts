@@ -2,7 +2,8 @@
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { liveSigningSecrets, type SigningSecrets } from "@startlist/core/Application"
+import type { SigningSecrets } from "@startlist/core/Application"
+import { live } from "@startlist/core/ApplicationSecret"
 import type { Delivery } from "@startlist/core/Delivery"
 import { body, toSeconds } from "@startlist/core/Event"
 import type { Subscription } from "@startlist/core/Subscription"
@@ -32,7 +33,7 @@ export const sentNow = (
     const timestamp = String(toSeconds(now))
     const signatures = yield* Effect.promise(() =>
       Promise.all(
-        liveSigningSecrets(secrets, now).map(({ value }) => sign(`${event.id}.${timestamp}.${text}`, value))
+        live(secrets, now).map(({ value }) => sign(`${event.id}.${timestamp}.${text}`, value))
       )
     )
     return {

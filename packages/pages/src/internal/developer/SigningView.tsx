@@ -2,25 +2,31 @@
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type { SigningSecret, SigningSecrets } from "@startlist/core/Application"
-import { Alert, Copyable, Form } from "../Form.tsx"
+import type { SigningSecret } from "@startlist/core/ApplicationSecret"
+import { Alert, Check, Copyable, Form } from "../Form.tsx"
 import { messagesIn } from "../Locale.ts"
 import { ApplicationLayout } from "./ApplicationLayout.tsx"
+import { LiveSecrets, nextOf } from "./LiveSecrets.tsx"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 
-export const SigningView = ({ isRotated = false, overlap, context, present, shown }: {
-  readonly context: ApplicationContext
-  readonly present: SigningSecrets
-  /** The secrets to show. Empty unless the owner asked for them. */
-  readonly shown: ReadonlyArray<SigningSecret>
-  readonly isRotated?: boolean
-  readonly overlap: Duration.Duration
-}) => {
+export const SigningView = (
+  { isFull = false, isRotated = false, isShown = false, overlap, context, secrets }: {
+    readonly context: ApplicationContext
+    /** The live ones, newest first. */
+    readonly secrets: ReadonlyArray<SigningSecret>
+    /** Whether the owner asked for the values. */
+    readonly isShown?: boolean
+    readonly isRotated?: boolean
+    /** Whether a further secret was refused. */
+    readonly isFull?: boolean
+    readonly overlap: Duration.Duration
+  }
+) => {
   const { application, frame, signedIn } = context
-  const { dateTime, developer: { signing } } = messagesIn(frame.locale)
+  const { dateTime, developer: { secret, signing } } = messagesIn(frame.locale)
   const action = `${pathOf(frame, application)}/signing-secret`
   return (
-    <ApplicationLayout context={context} title={signing.title} narrow>
+    <ApplicationLayout context={context} title={signing.title} isError={isFull} narrow>
       {isRotated
         ? (
           <Alert kind="good">
@@ -30,29 +36,33 @@ export const SigningView = ({ isRotated = false, overlap, context, present, show
         : null}
       <article>
         <p>{signing.explanation}</p>
-        {shown.length === 0
-          ? (
-            <Form action={action} csrf={signedIn.csrf}>
-              <button type="submit" name="action" value="reveal">{signing.reveal}</button>
-            </Form>
-          )
-          : shown.map(({ expiresAt, value }, index) => (
+        {isShown
+          ? secrets.map(({ expiresAt, number, value }) => (
             <Copyable
-              key={index}
-              id={`secret-${index}`}
+              key={number}
+              id={`secret-${number}`}
               label={Option.match(expiresAt, {
                 onNone: () => signing.label,
                 onSome: (until) => signing.formerLabel(dateTime(until.epochMillis))
               })}
               value={Redacted.value(value)}
             />
-          ))}
+          ))
+          : (
+            <Form action={action} csrf={signedIn.csrf}>
+              <button type="submit" name="action" value="reveal">{signing.reveal}</button>
+            </Form>
+          )}
+      </article>
+      <article>
+        <LiveSecrets action={action} context={context} isFull={isFull} secrets={secrets} />
       </article>
       <article>
         <details class="step">
           <summary>{signing.rotate}</summary>
           <p>{signing.rotateMeans(Duration.toHours(overlap))}</p>
-          <Form action={action} csrf={signedIn.csrf} hidden={[["version", String(present.version)]]}>
+          <Form action={action} csrf={signedIn.csrf} hidden={[["number", nextOf(secrets)]]}>
+            <Check name="end_now" label={secret.leaked} />
             <button type="submit" class="danger" name="action" value="rotate">{signing.rotateNow}</button>
           </Form>
         </details>

@@ -2,8 +2,10 @@
  * `/developer/applications/{client_id}/…`: the signing secret and the subscription of an application, and test events.
  */
 import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { liveSigningSecrets, type SigningSecrets } from "@startlist/core/Application"
+import type { ApplicationId, SigningSecrets } from "@startlist/core/Application"
+import { live } from "@startlist/core/ApplicationSecret"
 import { Deliveries } from "@startlist/core/Deliveries"
 import { Policy } from "@startlist/core/Policy"
 import { Applications } from "@startlist/core/Applications"
@@ -33,6 +35,17 @@ export const make: Effect.Effect<
 
   const pathOf = (id: string | undefined) => `${Owner.home}/${id}/signing-secret`
 
+  const view = (
+    context: Owner.ApplicationContext,
+    status: number,
+    { secrets }: SigningSecrets,
+    shown: { readonly isShown?: boolean; readonly isRotated?: boolean; readonly isFull?: boolean } = {}
+  ) =>
+    Effect.map(
+      DateTime.now,
+      (now) => Page.html(status, SigningView({ context, secrets: live(secrets, now), overlap, ...shown }))
+    )
+
   const show: Endpoint = (request, [id]) =>
     owner.withApplication(
       request,
@@ -40,42 +53,68 @@ export const make: Effect.Effect<
       pathOf(id),
       (context) =>
         applications.signingSecrets(context.application.id).pipe(
-          Effect.map((present) => Page.html(200, SigningView({ context, present, shown: [], overlap }))),
+          Effect.flatMap((present) => view(context, 200, present)),
           Effect.catchTag("ApplicationNotFound", () => new NotFound())
         )
-    )
-
-  const reveal = (context: Owner.ApplicationContext, present: SigningSecrets, isRotated: boolean) =>
-    Effect.map(
-      DateTime.now,
-      (now) => {
-        const shown = liveSigningSecrets(present.secrets, now)
-        return Page.html(200, SigningView({ context, present, shown, isRotated, overlap }))
-      }
     )
 
   const act: Endpoint = (request, [id]) =>
     owner.withForm(request, id, (context, parameters) =>
       Effect.gen(function*() {
         const { application } = context
+        const number = Number(get(parameters, "number"))
         switch (get(parameters, "action")) {
           case "reveal":
-            return yield* reveal(context, yield* applications.signingSecrets(application.id), false)
+            return yield* view(context, 200, yield* applications.signingSecrets(application.id), { isShown: true })
           case "rotate": {
-            const version = Number(get(parameters, "version"))
+            const rotation = { number, overlap: get(parameters, "end_now") === "true" ? Duration.zero : overlap }
             const rotated = yield* recorded(Effect.tap(
-              applications.rotateSigningSecret(application.id, version),
+              applications.rotateSigningSecret(application.id, rotation),
               owner.record(request, "signing_secret_rotated", context, application)
             ))
-            return yield* reveal(context, rotated, true)
+            return yield* view(context, 200, rotated, { isShown: true, isRotated: true })
           }
           default:
             return yield* new Malformed({ what: "action" })
         }
-      }).pipe(Effect.catchTags({
-        ApplicationNotFound: () => new NotFound(),
-        Conflict: () => Effect.succeed(owner.outdated(request, context))
-      })), pathOf(id))
+      }).pipe(
+        Effect.catchIf(
+          (error) => error._tag === "SecretRefused" && error.reason === "too_many",
+          () =>
+            Effect.flatMap(
+              applications.signingSecrets(context.application.id),
+              (present) => view(context, 409, present, { isFull: true })
+            )
+        ),
+        Effect.catchTags({
+          ApplicationNotFound: () => new NotFound(),
+          SecretRefused: () => Effect.succeed(owner.outdated(request, context))
+        })
+      ), pathOf(id))
+
+  /** Ends a secret of either kind, and returns to `here`. If it has ended before, the form was sent twice. */
+  const ending = (
+    { action, end, here }: {
+      readonly action: "secret_ended" | "signing_secret_ended"
+      readonly end: (id: ApplicationId, number: number) => Applications.Changed<unknown>
+      readonly here: (id: string | undefined) => string
+    }
+  ): Endpoint =>
+  (request, [id]) =>
+    owner.withForm(request, id, (context, parameters) =>
+      recorded(Effect.tap(
+        end(context.application.id, Number(get(parameters, "number"))),
+        owner.record(request, action, context, context.application)
+      )).pipe(
+        Effect.as(redirect(context.frame.base + here(id))),
+        Effect.catchTags({
+          ApplicationNotFound: () => new NotFound(),
+          SecretRefused: ({ reason }) =>
+            Effect.succeed(
+              reason === "unknown" ? redirect(context.frame.base + here(id)) : owner.outdated(request, context)
+            )
+        })
+      ), here(id))
 
   const test: Endpoint = (request, [id]) =>
     owner.withForm(
@@ -105,6 +144,18 @@ export const make: Effect.Effect<
   const { refuse } = owner
   return [
     { path: `${Owner.home}/{client_id}/signing-secret`, methods: { GET: show, POST: act }, refuse },
+    {
+      path: `${Owner.home}/{client_id}/secret/end`,
+      methods: {
+        POST: ending({ action: "secret_ended", end: applications.endSecret, here: (id) => `${Owner.home}/${id}` })
+      },
+      refuse
+    },
+    {
+      path: `${Owner.home}/{client_id}/signing-secret/end`,
+      methods: { POST: ending({ action: "signing_secret_ended", end: applications.endSigningSecret, here: pathOf }) },
+      refuse
+    },
     { path: `${Owner.home}/{client_id}/test-event`, methods: { POST: test }, refuse },
     { path: `${Owner.home}/{client_id}/end`, methods: { POST: end }, refuse }
   ]

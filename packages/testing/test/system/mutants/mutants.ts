@@ -17,6 +17,7 @@ const grant = of("Grant.ts")
 const tokens = of("AccessTokens.ts")
 const oauth = of("OAuth.ts")
 const application = of("Application.ts")
+const secret = of("ApplicationSecret.ts")
 const authorization = of("Authorization.ts")
 const subscription = of("Subscription.ts")
 const token = of("Token.ts")
@@ -252,11 +253,33 @@ export const mutants: ReadonlyArray<Mutant> = [
     " || Option.exists(audience, (id) => id !== grant.applicationId)",
     ""
   ),
-  application(
+  secret(
     "an expired client secret is good",
     "Option.isNone(expiresAt) || now.epochMillis < expiresAt.value.epochMillis",
     "true"
   ),
+  secret(
+    "a second replacement ends the secret that was replaced first",
+    "place < 2 * maxLive || present.includes(secret)",
+    "place === 0"
+  ),
+  secret(
+    "a second replacement renews the promise of the first",
+    "Option.orElse(secret.expiresAt, () => ends)",
+    "ends"
+  ),
+  secret(
+    "a fast clock removes a secret that lives on other nodes",
+    "place < 2 * maxLive || present.includes(secret)",
+    "present.includes(secret)"
+  ),
+  secret("more than five secrets are live", "present[maxLive - 1]", "present[maxLive]"),
+  secret(
+    "the current secret can be ended",
+    "return Option.isNone(ended.expiresAt)\n",
+    "return Option.isNone(ended.expiresAt) && record.secrets.length === 1\n"
+  ),
+  attempts("only the newest secret signs", "live(signingSecrets, at)", "live(signingSecrets, at).slice(0, 1)"),
   application("localhost.evil.test is loopback", "\\[::1\\])(?::\\d{1,5})?(?:[/?]", "\\[::1\\])(?::\\d{1,5})?(?:[/?.]"),
   application(
     "a redirect URI needs only begin like a registered one",

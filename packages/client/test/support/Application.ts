@@ -404,9 +404,37 @@ const property = (planted?: Planted) =>
 /** Checks random programs. A failure prints the smallest one. */
 export const holds = (numRuns: number): Promise<void> => FastCheck.assert(property(), { numRuns })
 
-/** Checks random programs from a seed until one shows the fault, by an error with this text. */
-export const expectFound = async (planted: Planted, seed: number, text: string): Promise<void> => {
-  const { errorInstance, failed } = await FastCheck.check(property(planted), { numRuns: 60, seed, endOnFailure: true })
-  expect(failed, "not found in 60 programs").toBe(true)
-  expect(String(errorInstance)).toContain(text)
+export interface Fault {
+  readonly name: string
+  readonly planted: Planted
+  /** The program that shows it first, from seed 1. */
+  readonly path: string
+  /** In the message of the failure. */
+  readonly message: string
+}
+
+export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "isLate is never set",
+    planted: { event: (event) => ({ ...event, isLate: false }) },
+    path: "30",
+    message: "has isLate false"
+  },
+  {
+    name: "forget ignores the time",
+    planted: {
+      tokens: (tokens) => ({ ...tokens, forget: (event) => tokens.forget({ ...event, time: new Date(8.64e15) }) })
+    },
+    path: "14",
+    message: "the application counts the"
+  }
+]
+
+/** Checks random programs until one shows the fault. With `path`, checks only the program there. */
+export const expectFound = async ({ message, planted }: Fault, path?: string): Promise<void> => {
+  const search = path === undefined ? { numRuns: 200 } : { path }
+  const found = await FastCheck.check(property(planted), { ...search, seed: 1, endOnFailure: true })
+  expect(found.failed, "not found: after a change of the programs, take the path from the system tier").toBe(true)
+  expect(String(found.errorInstance)).toContain(message)
+  if (path === undefined) console.log(`path ${found.counterexamplePath}`)
 }

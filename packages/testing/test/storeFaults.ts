@@ -60,6 +60,11 @@ const untraced = <A extends Pick<Outgoing, "event">>(told: A): A => ({
   event: { ...told.event, trace: Option.none() }
 })
 
+const unnumbered = <A extends Pick<Outgoing, "event">>(told: A): A => ({
+  ...told,
+  event: { ...told.event, sequence: 0 }
+})
+
 const isOf = (tag: Outgoing["audience"]["_tag"]) => ({ audience }: Outgoing): boolean => audience._tag === tag
 
 const torn: ReadonlyArray<StoreFault> = [
@@ -663,6 +668,14 @@ const fields: ReadonlyArray<StoreFault> = [
           deliveries.claim(request),
           (claims) => claims.map((claimed) => ({ ...claimed, delivery: untraced(claimed.delivery) }))
         )
+    }
+  })),
+  fault("field", "the sequence of an event is lost when a change of a registration is saved", ({ registrations }) => ({
+    registrations: { save: (next, outgoing) => registrations.save(next, outgoing.map(unnumbered)) }
+  })),
+  fault("field", "a delivery again has the sequence of another event", ({ deliveries }) => ({
+    deliveries: {
+      again: (delivery, now) => Effect.map(deliveries.again(delivery, now), Option.map(unnumbered))
     }
   })),
   fault("field", "a subscription keeps the time of its first save", ({ subscriptions }) => ({

@@ -337,11 +337,18 @@ export const mutants: ReadonlyArray<Mutant> = [
     "const attempts = [...delivery.attempts, attempt]",
     "const attempts = delivery.attempts.length === 0 ? [attempt] : [...delivery.attempts.slice(0, -1), attempt]"
   ),
+  registration("the sequence of a change does not grow", "sequence: version,", "sequence: 1,"),
+  grant(
+    "the sequence of a revocation is the generation",
+    "sequence: grant.version + 1,",
+    "sequence: grant.generation,"
+  ),
+  attempts("an attempt has another sequence than its event", "sequence: delivery.event.sequence,", "sequence: 1,"),
   event("event_time is in milliseconds", "Math.floor(instant.epochMillis / 1000)", "Math.floor(instant.epochMillis)"),
   event(
     "the keys of updates come in the order of the store",
-    "\"platform_id\" in event.updates ? orderedUpdates(event.updates) : {}",
-    "event.updates"
+    "JSON.stringify(fields, keys)",
+    "JSON.stringify(fields)"
   ),
   attempts(
     "what is delivered is not recorded",

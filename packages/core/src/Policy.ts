@@ -19,7 +19,7 @@ export declare namespace Policy {
      * Whether an error of an authorization request redirects to the application before sign-in (RFC 9700 §4.11.2: no).
      */
     readonly redirectErrorsBeforeSignIn: boolean
-    /** The scopes that an application may ask for. Default: the examples of the interface. */
+    /** The scopes that exist: a grant loses others at its next refresh. Default: the examples of the interface. */
     readonly scopes: ReadonlyArray<string>
     /** The scope that an access token needs for the webhook interface, one of `scopes`. Default: no scope. */
     readonly webhookScope: Option.Option<string>

@@ -66,6 +66,29 @@ describe("a parameter in query and body", () => {
   )
 })
 
+describe("a body without a media type", () => {
+  testing("is a form, but JSON is refused and does nothing", (world) =>
+    Effect.gen(function*() {
+      const { send } = yield* Service
+      const { access_token, refresh_token } = yield* world.tokens({}, world.platformBrowser)
+      const fields = { ...world.client, grant_type: "refresh_token", refresh_token }
+      const wanted = { webhook_subscription: { callback_url: "https://receiver.test/", verify_token: "v" } }
+      const headers = { "content-type": "application/json", ...World.bearer(access_token) }
+      expect((yield* send("POST", "/api/v1/webhook_subscription", { headers, body: JSON.stringify(wanted) })).status)
+        .toBe(201)
+      for (const json of ["{\"id\":4711}", " [{}]", "\uFEFF\n{"]) {
+        const bearer = { headers: World.bearer(access_token), body: json }
+        expect((yield* send("DELETE", "/api/v1/webhook_subscription", bearer)).status).toBe(415)
+        expect((yield* send("POST", `/oauth/token?${encode(fields)}`, { body: json })).status).toBe(415)
+      }
+      expect((yield* send("GET", "/api/v1/webhook_subscription", { headers: World.bearer(access_token) })).status)
+        .toBe(200)
+      const other = { headers: World.bearer(access_token), body: "id=4711" }
+      expect((yield* send("DELETE", "/api/v1/webhook_subscription", other)).status).toBe(404)
+      expect((yield* send("POST", "/oauth/token", { body: encode(fields) })).status).toBe(200)
+    }))
+})
+
 describe("a parameter that no endpoint knows", () => {
   testing("may repeat, whatever its name", (world) =>
     Effect.gen(function*() {

@@ -3,7 +3,7 @@ import { Application, Event, Memory, Subscription } from "@startlist/core"
 import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import { DateTime, Deferred, Effect, Option, Queue, Stream } from "effect"
 import * as Simulation from "../src/Simulation.ts"
-import { bugs, expectShown, size } from "./simulatedBugs.ts"
+import { size } from "./faults/detect.ts"
 
 const { SubscriptionStore } = Subscription
 
@@ -81,9 +81,6 @@ describe("the simulation", () => {
       expect(counts.get("exhausted")).toBeUndefined()
       assert.isAbove(counts.get("delivered") ?? 0, 0)
     }))
-
-  // The system tier shrinks what it finds.
-  for (const bug of bugs) it.live(`finds ${bug.name}`, () => expectShown(bug))
 })
 
 describe("the stores in memory", () => {

@@ -7,7 +7,7 @@ const longest = [
   "system/guides/Guides",
   "system/Compliance",
   "system/browser/EveryPage",
-  "testing/test/system/storeFaults",
+  "model/test/system/faults",
   "postgres/test/system/laws",
   "system/OperatorsDay",
   "system/Outage",

@@ -5,7 +5,7 @@ import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import * as Simulation from "../../src/Simulation.ts"
-import { bugs, expectFound, size } from "../simulatedBugs.ts"
+import { size } from "../faults/detect.ts"
 
 /** A part of the seeds that changes every day: other runs try others. */
 const today = Math.floor(Date.now() / 86_400_000) % 100_000 * 1000 + 1
@@ -26,8 +26,4 @@ describe(`the simulation, with seeds from ${today}`, () => {
     const { stdout } = await promisify(execFile)(process.execPath, args)
     expect(stdout).toMatch(/12 of 12 seeds.*all laws hold\n[^]*\d crashes during\n/)
   })
-
-  for (const bug of bugs) {
-    it.live(`finds ${bug.name}`, () => expectFound(bug))
-  }
 })

@@ -1,12 +1,12 @@
-/** The suites with one fault planted in the core: `MUTANT` is its place in the list. */
+/** The suites with one fault planted in the core: `MUTANT` is its name. */
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
-import { mutants } from "./mutants.ts"
+import { coreFaults } from "../../faults/coreFaults.ts"
 
 const root = fileURLToPath(new URL("../../../../../", import.meta.url))
 const conditions = ["@startlist/source", "node", "import", "module", "default"]
-const mutant = mutants[Number(process.env.MUTANT)]
+const mutant = coreFaults.find(({ name }) => name === process.env.MUTANT)?.plant
 if (mutant !== undefined && !existsSync(`${root}packages/core/src/${mutant.file}`)) throw new Error(`no ${mutant.file}`)
 
 export default defineConfig({

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import * as Simulation from "../src/Simulation.ts"
+import { byPrograms, simulated } from "./faults/detect.ts"
+import { isInCore, isInStores } from "./faults/Fault.ts"
+import { faults } from "./faults/faults.ts"
+import { table } from "./faults/table.ts"
+
+const read = (path: string) => readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), "utf8")
+
+describe("planted faults", () => {
+  it("have names of their own, and tests that find them", () => {
+    expect(new Set(faults.map(({ name }) => name)).size).toBe(faults.length)
+    expect(faults.filter(({ foundBy }) => Object.keys(foundBy).length === 0)).toEqual([])
+  })
+
+  it("in the core have a place in its sources, once, and change it", () => {
+    const misplaced = faults.filter(isInCore).filter(({ plant: { file, from, to } }) =>
+      read(`packages/core/src/${file}`).split(from).length !== 2 || from === to
+    )
+    expect(misplaced.map(({ name }) => name)).toEqual([])
+  })
+
+  it("are those of docs/evidence/faults.md (npm run mutants -- --table > docs/evidence/faults.md)", () => {
+    expect(read("docs/evidence/faults.md")).toBe(table(faults))
+  })
+})
+
+const inStores = faults.filter(isInStores)
+
+// The system tier searches for other programs.
+describe("a program is known to show that", () => {
+  for (const fault of inStores) {
+    const { programs: path } = fault.foundBy
+    if (typeof path !== "string") continue
+    it(fault.name, async () => {
+      const { error, operations, report } = await byPrograms(fault, { path })
+      expect(error, "after a change of the programs, take the path from the system tier").toContain("LawBroken")
+      expect(operations, report).toBeLessThanOrEqual(6)
+    })
+  }
+})
+
+// The system tier shrinks what it finds.
+describe("the simulation shows that", () => {
+  for (const fault of inStores) {
+    const { simulation } = fault.foundBy
+    if (simulation === undefined) continue
+    it.live(fault.name, () =>
+      Effect.gen(function*() {
+        // The first seed shows it, unless operations were added or removed since.
+        for (let seed = simulation.seed; seed < simulation.seed + 60; seed++) {
+          const { violation } = yield* Simulation.run({ ...simulated(fault), seed })
+          if (violation !== undefined) return expect(simulation.laws, violation.message).toContain(violation.law)
+        }
+        expect.fail(`not found in 60 seeds from ${simulation.seed}`)
+      }))
+  }
+})

@@ -10,8 +10,8 @@ export interface State {
   signingSecret: string
   /** Events that were processed, by `webhook-id`. */
   readonly processed: Set<string>
-  /** The status of each registration, and when it was set. */
-  readonly statuses: Map<number, { readonly status: string; readonly at: number }>
+  /** The status of each registration, and the sequence of its event. */
+  readonly statuses: Map<number, { readonly status: string; readonly sequence: number }>
 }
 
 export const emptyState = (): State => ({
@@ -56,9 +56,10 @@ export const webhook =
     const id = request.headers.get("webhook-id") ?? ""
     if (state.processed.has(id)) return new Response("")
     state.processed.add(id)
-    const { event_time: at, object_id: registration, updates } = JSON.parse(body)
-    if (at >= (state.statuses.get(registration)?.at ?? 0)) {
-      state.statuses.set(registration, { status: updates.registration_status, at })
+    const sequence = Number(request.headers.get("startlist-sequence"))
+    const { object_id: registration, updates } = JSON.parse(body)
+    if (sequence > (state.statuses.get(registration)?.sequence ?? 0)) {
+      state.statuses.set(registration, { status: updates.registration_status, sequence })
     }
     return new Response("")
   }

@@ -27,7 +27,7 @@ class Club {
       verifyToken: "club",
       signingSecrets: () => [signingSecret],
       handle: (event) => {
-        if (event.type === "registration.changed") {
+        if (event.type === "registration.changed" && !event.isLate) {
           this.statuses.set(event.registrationId, event.updates.registration_status)
         }
       }

@@ -13,17 +13,32 @@
  */
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { inVirtualTime, type Options, type Outcome, sizeOf } from "./simulation/perform.ts"
+import { inVirtualTime, type Options, type Outcome, policy, sizeOf } from "./simulation/perform.ts"
 import * as Plan from "./simulation/plan.ts"
+import * as StalePlan from "./simulation/stalePlan.ts"
 
 export type { Entry, Violation } from "./simulation/History.ts"
-export { type Options, type Outcome, policy } from "./simulation/perform.ts"
+export type { Options, Outcome } from "./simulation/perform.ts"
 export type { Step } from "./simulation/plan.ts"
+
+/** Options for honest applications with old tokens, lost answers and several connections (law 1c). Nothing is delivered. */
+export const stale = {
+  scenario: "stale",
+  applications: 1,
+  users: 2,
+  registrations: 0,
+  hours: 0.5,
+  policy: { ...policy, deliveryPoll: Duration.hours(1) }
+} as const
 
 /** Runs one seed. */
 export const run = (options: Options): Effect.Effect<Outcome> =>
-  Effect.suspend(() => inVirtualTime(options, Plan.make(sizeOf(options))))
+  Effect.suspend(() => {
+    const size = sizeOf(options)
+    return inVirtualTime(options, size.scenario === "stale" ? StalePlan.make(size) : Plan.make(size))
+  })
 
 /** Runs exactly these steps, for example those of a counterexample. */
 export const replay = (options: Options, steps: ReadonlyArray<Plan.Step>): Effect.Effect<Outcome> =>

@@ -1,10 +1,12 @@
 /**
  * Runs the simulation for as many seeds as one likes: `npm run simulate -- --seeds 10000`.
  *
+ * `--scenario stale` is about honest applications whose workers have old tokens. `--replay revoke` sets the policy.
+ *
  * Prints its progress, and at the end the counts of all seeds. The first seed that breaks a law ends it with status 1 and a
  * counterexample. `--seed 17` prints one seed in full.
  */
-import { integer, number, parse } from "@startlist/test-support/Arguments"
+import { integer, number, oneOf, parse } from "@startlist/test-support/Arguments"
 import { Effect, Exit } from "effect"
 import * as Simulation from "../src/Simulation.ts"
 
@@ -13,23 +15,29 @@ const { values } = parse({
     seeds: { type: "string", default: "300" },
     from: { type: "string", default: "1" },
     seed: { type: "string" },
-    hours: { type: "string", default: "0.2" },
+    hours: { type: "string" },
     pace: { type: "string", default: "600" },
     nodes: { type: "string", default: "3" },
     faults: { type: "string", default: "1" },
-    retries: { type: "string", default: "on" }
+    retries: { type: "string", default: "on" },
+    scenario: { type: "string", default: "everything" },
+    replay: { type: "string", default: "refuse" }
   }
 })
 
 const seed = values.seed === undefined ? undefined : integer("seed", values.seed)
 const seeds = integer("seeds", values.seeds, 1)
 const from = integer("from", values.from)
+const scenario = oneOf("scenario", values.scenario, "everything", "stale")
 const options = {
-  hours: number("hours", values.hours),
+  hours: 0.2,
+  ...scenario === "stale" ? Simulation.stale : {},
+  ...values.hours === undefined ? {} : { hours: number("hours", values.hours) },
   pace: number("pace", values.pace),
   nodes: integer("nodes", values.nodes, 1),
   faults: number("faults", values.faults),
-  retries: values.retries !== "off"
+  retries: values.retries !== "off",
+  replay: oneOf("replay", values.replay, "refuse", "revoke")
 }
 
 const one = (seed: number) =>
@@ -55,10 +63,9 @@ const many = Effect.gen(function*() {
   const checked = yield* Effect.either(Simulation.check({ ...options, seeds, from, onOutcome }))
   if (checked._tag === "Left") {
     const { outcome, counterexample } = checked.left
-    const settings = Object.entries({ ...options, retries: values.retries }).map(([name, value]) =>
-      `--${name} ${value}`
-    ).join(" ")
-    console.log(`${counterexample}\n\nagain, and in full: npm run simulate -- --seed ${outcome.seed} ${settings}`)
+    const { from: _from, seed: _seed, seeds: _seeds, ...settings } = values
+    const again = Object.entries(settings).map(([name, value]) => `--${name} ${value}`).join(" ")
+    console.log(`${counterexample}\n\nagain, and in full: npm run simulate -- --seed ${outcome.seed} ${again}`)
     return false
   }
   for (const [what, times] of checked.right) console.log(`${String(times).padStart(9)} ${what}`)

@@ -66,6 +66,21 @@ describe("the simulation", () => {
       for (const what of all) assert.isAbove(counts.get(what) ?? 0, 0, what)
     }))
 
+  it.live("signs out nobody who did not revoke: old tokens, lost answers, reloaded pages, several connections", () =>
+    Effect.gen(function*() {
+      const counts = yield* Simulation.check({ ...Simulation.stale, seeds: 6 })
+      const all = ["connections", "lost answers", "Refreshed replaced", "Refreshed superseded", "Redeemed used"]
+      for (const what of all) assert.isAbove(counts.get(what) ?? 0, 0, what)
+      expect(counts.get("connections that a replay ended")).toBeUndefined()
+    }))
+
+  it.live("ends a connection of theirs only by a replay of its own line, and only with REPLAY=revoke", () =>
+    Effect.gen(function*() {
+      const counts = yield* Simulation.check({ ...Simulation.stale, replay: "revoke", seeds: 6 })
+      assert.isAbove(counts.get("Refreshed replayed") ?? 0, 0)
+      assert.isAbove(counts.get("connections that a replay ended") ?? 0, 0)
+    }))
+
   it.live("has the same history for the same seed, and another for another", () =>
     Effect.gen(function*() {
       const [one, same, other] = yield* Effect.forEach([9, 9, 10], (seed) => Simulation.run({ ...size, seed }))

@@ -29,3 +29,7 @@ export const integer = (option: string, value: string, atLeast = 0): number => {
   const parsed = number(option, value, atLeast)
   return Number.isSafeInteger(parsed) ? parsed : refuse(`--${option} must be a whole number, and is "${value}"`)
 }
+
+/** The same for one of these words. */
+export const oneOf = <const Word extends string>(option: string, value: string, ...words: ReadonlyArray<Word>): Word =>
+  words.find((word) => word === value) ?? refuse(`--${option} must be ${words.join(" or ")}, and is "${value}"`)

@@ -137,3 +137,24 @@ export const auditTokens = (context: SimulationContext, isConcerned: (grant: str
       history.check(law, isCurrent === mayBeCurrent, `the refresh token of ${what(isCurrent)}`)
     }
   })
+
+/**
+ * Law 1c: an application that has got tokens for a user knows the current refresh token, if nobody revoked. With
+ * `REPLAY=revoke`, a replay may have ended its line.
+ */
+export const auditConnections = (context: SimulationContext): Effect.Effect<void, StoreError> =>
+  Effect.gen(function*() {
+    const { fixture, history, oauth, oracle, policy } = context
+    for (const [key, { isAlive, current, refresh }] of Object.entries(oracle.state.grants)) {
+      const known = Object.keys(refresh).flatMap((place) => fixture.pairs[Number(place)]?.refresh ?? [])
+      if (known.length === 0) continue
+      history.count("connections")
+      const isIn = yield* Effect.exists(
+        known,
+        (token) => Effect.map(oauth.introspect(token, Option.none()), Option.isSome)
+      )
+      if (!isIn) history.count("connections that a replay ended")
+      const isAllowed = policy.replay === "revoke" && isAlive && current === null
+      history.check(1, isIn || isAllowed, `user and application ${key} are signed out, and nobody revoked`)
+    }
+  })

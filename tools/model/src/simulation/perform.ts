@@ -26,7 +26,7 @@ import { type Entry, History, type Violation } from "./History.ts"
 import { boot, makeNode, type WorkerNeeds } from "./Node.ts"
 import * as Plan from "./plan.ts"
 import { Receivers } from "./Receivers.ts"
-import { audit, type SimulationContext } from "./context.ts"
+import { audit, auditConnections, type SimulationContext } from "./context.ts"
 import { observe } from "./observedStores.ts"
 import { act, populate } from "./operations.ts"
 import { makeAsk } from "./requests.ts"
@@ -43,6 +43,8 @@ export interface Options extends Partial<Plan.Size> {
   readonly clockSkew?: Duration.DurationInput
   /** Default: the documented policy with few slots and rare polls. */
   readonly policy?: Policy.Policy.Service
+  /** Default: that of the policy. */
+  readonly replay?: Policy.Policy.Service["replay"]
   /** The stores to test, new for every run. Default: the stores in memory. */
   readonly stores?: Layer.Layer<Stores.Stores>
   /** The worker to test. Default: the core's. */
@@ -84,7 +86,8 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
     const secrets = Context.get(yield* Layer.build(TestSecrets.layer(`seed${size.seed}`)), Secrets)
     const built = yield* time.external(Layer.build(options.stores ?? Memory.layer))
     const stores = intercept(built, (_, effect) => time.external(effect))
-    const policyInUse = options.policy ?? policy
+    const chosen = options.policy ?? policy
+    const policyInUse = { ...chosen, replay: options.replay ?? chosen.replay }
     const logger = Logger.make<unknown, void>(({ cause, message }) =>
       history.check(10, !containsSecret([message, String(cause)]), "a secret was logged in clear")
     )
@@ -170,6 +173,7 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
       yield* context.alone(audit(context))
       const [left] = context.deliveries.pending.values()
       history.check(4, left === undefined, `delivery ${left?.id} is pending 20 minutes after the last fault`)
+      if (size.scenario === "stale") yield* auditConnections(context)
       return undefined
     })
     const fiber = yield* Effect.fork(Effect.intoDeferred(running, history.broken))

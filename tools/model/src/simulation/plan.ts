@@ -49,6 +49,8 @@ export interface Step {
 }
 
 export interface Size {
+  /** What happens: everything (the default), or only what honest applications do whose users revoke nothing. */
+  readonly scenario: "everything" | "stale"
   /** Selects the operations, the faults and all durations. */
   readonly seed: number
   /** Default 3. */
@@ -70,6 +72,7 @@ export interface Size {
 }
 
 export const defaultSize = {
+  scenario: "everything" as const,
   nodes: 3,
   applications: 3,
   users: 4,

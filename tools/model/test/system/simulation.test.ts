@@ -13,6 +13,9 @@ const today = Math.floor(Date.now() / 86_400_000) % 100_000 * 1000 + 1
 describe(`the simulation, with seeds from ${today}`, () => {
   it.live("finds all laws kept over many seeds", () => Simulation.check({ ...size, from: today, seeds: 60 }))
 
+  it.live("signs out nobody who did not revoke", () =>
+    Simulation.check({ ...Simulation.stale, from: today, seeds: 100 }))
+
   it.live("runs two simulated days, through the lifetime of tokens", () =>
     Effect.gen(function*() {
       const { violation } = yield* Simulation.run({ seed: 5, hours: 48, pace: 10 })

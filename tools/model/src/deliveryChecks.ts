@@ -15,7 +15,9 @@ export interface Evidence {
   readonly isCalm: boolean
 }
 
-const objectOf = ({ event, subscriptionId }: Delivery) => `${subscriptionId} ${event.objectType} ${event.objectId}`
+/** Identifies the ordering key of a delivery. */
+export const objectOf = ({ event, subscriptionId }: Delivery) =>
+  `${subscriptionId} ${event.objectType} ${event.objectId}`
 
 /** Whether two deliveries have one ordering key: the same object and the same subscription. */
 export const isSameObject = (one: Delivery, other: Delivery): boolean => objectOf(one) === objectOf(other)

@@ -3,7 +3,7 @@ import type { Attempt, Delivery, DeliveryId } from "@startlist/core/Delivery"
 import { body } from "@startlist/core/Event"
 import type { Policy } from "@startlist/core/Policy"
 import type { SubscriptionId } from "@startlist/core/Subscription"
-import { attemptsFit, isSameObject, sequencesGrow } from "../deliveryChecks.ts"
+import { attemptsFit, isSameObject, objectOf, sequencesGrow } from "../deliveryChecks.ts"
 import type { History } from "./History.ts"
 import type { Oracle } from "./Oracle.ts"
 
@@ -18,10 +18,13 @@ export const makeDeliveryChecker = (history: History, oracle: Oracle, policy: Po
   const known = new Map<DeliveryId, Delivery>()
   const pending = new Map<DeliveryId, Delivery>()
   const byKey = new Map<string, Array<DeliveryId>>()
+  const byObject = new Map<string, ReadonlyArray<Delivery>>()
   const isNew = (delivery: Delivery): void => {
     const { event, id, subscriptionId } = delivery
     const key = keyOf(subscriptionId, event.id)
-    const same = [...known.values()].filter((one) => isSameObject(one, delivery)).sort((a, b) => a.id - b.id)
+    const object = objectOf(delivery)
+    const same = [...(byObject.get(object) ?? []), delivery].sort((a, b) => a.id - b.id)
+    byObject.set(object, same)
     history.check(
       6,
       sequencesGrow(same),

@@ -5,22 +5,12 @@ import { text } from "./Awkward.ts"
 const { constantFrom, oneof, string } = FastCheck
 
 /** Replacements for values in JSON. */
-export const jsonValues = oneof(
+export const jsonValues = oneof<Array<FastCheck.WeightedArbitrary<unknown>>>(
   { weight: 2, arbitrary: text },
+  { weight: 2, arbitrary: FastCheck.jsonValue() },
   {
-    weight: 3,
+    weight: 1,
     arbitrary: constantFrom<unknown>(
-      null,
-      true,
-      0,
-      -1,
-      1.5,
-      1e308,
-      9007199254740992,
-      [],
-      {},
-      [[]],
-      { a: { b: {} } },
       "{{clientId}}",
       ["{{redirectUri}}"],
       "http://127.0.0.1:1/",

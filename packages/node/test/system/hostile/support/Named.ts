@@ -89,7 +89,9 @@ const documents = new Set(["/healthz", "/readyz", "/metrics", "/openapi.json", "
 /** Pages for people below the paths of the protocol. */
 const pages = new Set(["/oauth/authorize", "/.well-known/change-password"])
 
-const checkOf = (path: string): Check => {
+/** A path with too many slashes is answered like the one that is meant. */
+const checkOf = (asked: string): Check => {
+  const path = asked.replaceAll(/\/{2,}/g, "/").replace(/(.)\/$/, "$1")
   if (pages.has(path)) return page
   if (path === "/oauth/revoke") return revoke
   if (path.startsWith("/oauth/") || path.startsWith("/.well-known/")) return oauth

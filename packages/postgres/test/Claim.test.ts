@@ -128,7 +128,7 @@ describe("a claim", () => {
               )
             }
           )
-          yield* Effect.promise(() => FastCheck.assert(property, { numRuns: 150 }))
+          yield* Effect.promise(() => FastCheck.assert(property, { numRuns: 60 }))
         }).pipe(Effect.provide(Postgres.layer({ url })))
       }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal]))
   )

@@ -27,13 +27,15 @@ export const law = <E, R>(name: string, check: () => Effect.Effect<unknown, E, R
 
 /** The effort of laws: how many programs and rounds they run. */
 export class Effort extends Context.Reference<Effort>()("@startlist/testing/Effort", {
-  defaultValue: (): Effort.Service => ({ factor: 1, programs: 0 })
+  defaultValue: (): Effort.Service => ({ factor: 1, shrinks: true, programs: 0 })
 }) {}
 
 export declare namespace Effort {
   export interface Service {
     /** Multiplies the programs and rounds of each law, and the time that they may take. */
     readonly factor: number
+    /** Whether a counterexample is shrunk. */
+    readonly shrinks: boolean
     /** Number of random programs that have run. */
     programs: number
   }
@@ -51,8 +53,9 @@ export const forAll = <A, E, R>(
   Effect.gen(function*() {
     const runtime = yield* Effect.runtime<R>()
     const seed = yield* Random.nextIntBetween(0, 2 ** 31)
+    const { shrinks } = yield* Effort
     const property = FastCheck.asyncProperty(arbitrary, async (value) => {
       await Runtime.runPromise(runtime)(Effect.zipRight(turn, check(value)))
     })
-    yield* Effect.promise(() => FastCheck.assert(property, { seed, ...parameters }))
+    yield* Effect.promise(() => FastCheck.assert(property, { seed, endOnFailure: !shrinks, ...parameters }))
   })

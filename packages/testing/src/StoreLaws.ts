@@ -56,9 +56,9 @@ export interface Options<R> extends Suite.Options {
 export const suite = <E, R = never>(
   name: string,
   stores: Layer.Layer<Stores | R, E>,
-  { effort = 1, groups = () => true, isExclusive = false, reopen }: Options<R> = {}
+  { groups = () => true, isExclusive = false, reopen, ...options }: Options<R> = {}
 ): Suite.Suite =>
-  Suite.make<Stores | R, E>(name, stores, lawsOf(isExclusive, reopen).filter(({ about }) => groups(about)), { effort })
+  Suite.make<Stores | R, E>(name, stores, lawsOf(isExclusive, reopen).filter(({ about }) => groups(about)), options)
 
 const lawsOf = <R>(isExclusive: boolean, reopen: Options<R>["reopen"]): ReadonlyArray<LawGroup<Stores | R>> => {
   if (reopen === undefined) return laws

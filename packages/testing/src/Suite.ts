@@ -61,6 +61,8 @@ const describe = (cause: Cause.Cause<unknown>): string => {
 export interface Options {
   /** Multiplies the number of random programs and rounds, and their time. Default: 1. */
   readonly effort?: number
+  /** Whether a counterexample is shrunk, which takes up to ten seconds. Default: yes. */
+  readonly shrinks?: boolean
 }
 
 /** The laws of these groups, over one implementation that they share. */
@@ -68,12 +70,12 @@ export const make = <R, E>(
   name: string,
   layer: Layer.Layer<R, E>,
   groups: ReadonlyArray<LawGroup<R>>,
-  { effort: factor = 1 }: Options = {}
+  { effort: factor = 1, shrinks = true }: Options = {}
 ): Suite => {
   if (!(factor > 0)) throw new RangeError(`effort is ${factor}. It must be above 0.`)
   const runtime = ManagedRuntime.make(layer)
   const scheduler = new FairScheduler()
-  const effort: Effort.Service = { factor, programs: 0 }
+  const effort: Effort.Service = { factor, shrinks, programs: 0 }
   const tests = groups.flatMap(({ about, laws }) =>
     laws.map(({ check, name: law }): Test => ({
       name: `${about}: ${law}`,

@@ -20,7 +20,7 @@ export const inMemory: Layer.Layer<Storage> = Layer.effect(
 const suiteOf = ({ name, plant }: Fault<Change>, storage: Layer.Layer<Storage>): Suite.Suite => {
   const planted = Layer.effectContext(Effect.map(Effect.context<Stores>(), plant))
   const handle = Layer.unwrapEffect(Effect.map(Storage, (stores) => Layer.provide(planted, Layer.fresh(stores))))
-  return StoreLaws.suite(name, Layer.provideMerge(handle, storage), { reopen: handle })
+  return StoreLaws.suite(name, Layer.provideMerge(handle, storage), { reopen: handle, shrinks: false })
 }
 
 /** The first law that the stores break. Undefined if all hold. */

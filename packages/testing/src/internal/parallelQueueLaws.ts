@@ -81,8 +81,8 @@ const pair = (names: typeof pairs[number]): Law<Stores> =>
       if (removed !== undefined) same([removed, ids("pending")], [true, []], "what outlives a removal")
       if (taken !== undefined) {
         // A claim skips what another call has locked.
-        const all = [...taken, ...yield* claimLater].map(({ delivery }) => delivery.id)
-        same(sorted(all), ids("pending"), "what is claimed, each once")
+        const all = [...taken, ...yield* claimLater].map(({ delivery }) => delivery).sort((a, b) => a.id - b.id)
+        same(all, found.filter(({ state }) => state === "pending"), "what is claimed, each once, as it is")
       }
       const left = [yield* Effect.flatMap(f.claimAt(40), f.settle), yield* Effect.flatMap(f.claimAt(60), f.settle)]
       same(sorted(left.flat()), ids("pending"), "what is claimed in the end")

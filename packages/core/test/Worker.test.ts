@@ -77,7 +77,7 @@ const queue = (applicationId: Application.ApplicationId, objects: ReadonlyArray<
         objectId,
         updates: Registration.emptyUpdates,
         time: now,
-        sequence: 1,
+        sequence: 100 + events,
         trace: Option.some(`trace ${events}`)
       }),
       audience: Event.Audience.Application({ applicationId })
@@ -163,7 +163,7 @@ describe("a delivery", () => {
       expect((yield* received(callbackUrl)).map(({ signatures }) => signatures)).toStrictEqual([4, 3, 2, 1])
     }).pipe(Effect.provide(layerWith())))
 
-  it.effect("that fails is made three times, 5 s and 60 s apart, with the same bytes and webhook-id, and no more", () =>
+  it.effect("that fails is made three times, 5 s and 60 s apart, with the same bytes, webhook-id and sequence, and no more", () =>
     Effect.gen(function*() {
       const { applicationId, callbackUrl } = yield* subscribe("broken")
       yield* habit(callbackUrl, Behaviour.Reject({ status: 500 }))
@@ -174,6 +174,8 @@ describe("a delivery", () => {
       const requests = yield* received(callbackUrl)
       expect(requests.map(({ at }) => (at - began) / 1000)).toStrictEqual([0, 5, 65])
       expect(new Set(requests.map(({ body, id }) => `${id} ${body}`)).size).toBe(1)
+      const [delivery] = yield* deliveries
+      expect(new Set(requests.map(({ sequence }) => sequence))).toStrictEqual(new Set([delivery?.event.sequence]))
       expect(requests.map(({ timestamp }) => timestamp - began / 1000)).toStrictEqual([0, 5, 65])
       expect(yield* states).toStrictEqual(["exhausted"])
     }).pipe(Effect.provide(layerWith())))

@@ -25,6 +25,11 @@ const claimable = `
       and e.subscription = d.subscription and e.object = d.object and e.id < d.id)
   order by d.due_at, d.id`
 
+/** Whether a delivery repeats another one. */
+const isRepeat = (repeat: string, original: string): string =>
+  `${repeat}.subscription = ${original}.subscription and ${repeat}.id > ${original}.id
+    and ${repeat}.record ->> '$.event.id' = ${original}.record ->> '$.event.id'`
+
 export const makeQueue = (
   atomically: Atomically,
   seal: Seal,
@@ -79,17 +84,19 @@ export const makeQueue = (
       token
     ) === 1
 
-  const list = ({ all }: Sql, { after, applicationId, limit, state }: Delivery.DeliveryFilter) =>
-    all(
+  const list = ({ all }: Sql, { after, applicationId, limit, order, state }: Delivery.DeliveryFilter) => {
+    const [comparison, direction] = order === undefined ? ["<", "desc"] : [">", "asc"]
+    return all(
       Row,
       `select record from deliveries
-       where (?1 is null or application = ?1) and (?2 is null or state = ?2) and (?3 is null or id < ?3)
-       order by id desc limit ?4`,
+       where (?1 is null or application = ?1) and (?2 is null or state = ?2) and (?3 is null or id ${comparison} ?3)
+       order by id ${direction} limit ?4`,
       Option.getOrNull(applicationId),
       Option.getOrNull(state),
       Option.getOrNull(after),
       limit
     ).map(({ record }) => Record.delivery.read(record))
+  }
 
   return {
     claim: (request) => atomically((sql) => claim(sql, request)),
@@ -108,15 +115,29 @@ export const makeQueue = (
         for (const { record } of newest) cancel(sql, record, now)
         return newest.length
       }),
-    again: ({ id }, now) =>
+    again: ({ id }, now, only) =>
       atomically((sql) => {
-        const query = "select d.record from deliveries d join subscriptions s on s.id = d.subscription where d.id = ?"
-        const [stored] = sql.all(Row, query, id)
+        const query = `select d.record from deliveries d join subscriptions s on s.id = d.subscription where d.id = ?1
+          and (?2 = 'always' or not exists (select 1 from deliveries r where ${isRepeat("r", "d")}))
+          and (?2 <> 'latest' or not exists (select 1 from deliveries n where n.subscription = d.subscription
+            and n.object = d.object and n.state in ('delivered', 'pending')
+            and n.record ->> '$.event.sequence' > d.record ->> '$.event.sequence'))`
+        const [stored] = sql.all(Row, query, id, only ?? "always")
         return Option.map(
           Option.fromNullable(stored),
           ({ record }) => add(sql, Record.delivery.read(record), now, false)
         )
       }).pipe(Effect.tap(wake)),
+    repeats: (deliveries) =>
+      atomically(({ all }) =>
+        new Map(
+          deliveries.flatMap(({ id }) => {
+            const query = `select r.record from deliveries d join deliveries r on ${isRepeat("r", "d")}
+              where d.id = ? order by r.state = 'delivered' desc, r.id desc limit 1`
+            return all(Row, query, id).map(({ record }) => [id, Record.delivery.read(record)] as const)
+          })
+        )
+      ),
     enqueue: (outgoing) => Effect.zipLeft(atomically((sql) => enqueue(sql, outgoing)), wake),
     // SQLite writes one transaction after the other, so identifiers are in the order of commits.
     log: ({ after, applicationId, limit }) =>

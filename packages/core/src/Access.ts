@@ -27,16 +27,10 @@ export interface Access {
 /** The access of a token that is in the grant and has not expired. A revoked grant has no tokens. */
 export const find = (grant: Grant, token: TokenHash, now: DateTime.Utc): Option.Option<Access> => {
   const found = AccessTokens.find(grant.access, token)
-  return Option.isNone(found) || isOver(found.value.expiresAt, now)
-    ? Option.none()
-    : Option.some({
-      applicationId: grant.applicationId,
-      userId: grant.userId,
-      role: grant.role,
-      scope: found.value.scope,
-      createdAt: found.value.createdAt,
-      expiresAt: found.value.expiresAt
-    })
+  if (Option.isNone(found) || isOver(found.value.expiresAt, now)) return Option.none()
+  const { applicationId, role, userId } = grant
+  const { createdAt, expiresAt, scope } = found.value
+  return Option.some({ applicationId, userId, role, scope, createdAt, expiresAt })
 }
 
 /** The scopes of the grant and of its live tokens, which may be those of an earlier, broader consent. */

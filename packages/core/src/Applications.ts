@@ -60,10 +60,7 @@ export declare namespace Applications {
 
   export interface Service {
     /** Registers an application of a platform user. */
-    readonly create: (
-      ownerId: UserId,
-      settings: Settings
-    ) => Effect.Effect<Created, InvalidApplication | StoreError>
+    readonly create: (ownerId: UserId, settings: Settings) => Effect.Effect<Created, InvalidApplication | StoreError>
     readonly change: (
       id: ApplicationId,
       settings: Application.Change
@@ -144,15 +141,13 @@ const make = Effect.gen(function*() {
     return { application, secret, signingSecret }
   })
 
-  const change = Effect.fn("Applications.change")(
-    function*(id: ApplicationId, settings: Application.Change) {
-      if (settings.name !== undefined) yield* checkName(settings.name)
-      if (settings.redirectUris !== undefined) yield* Application.checkRedirectUris(settings.redirectUris)
-      yield* Application.checkLinks(settings.links)
-      if (settings.ownerId !== undefined) yield* checkOwner(settings.ownerId)
-      return yield* decide(id, (present) => Application.change(present, settings))
-    }
-  )
+  const change = Effect.fn("Applications.change")(function*(id: ApplicationId, settings: Application.Change) {
+    if (settings.name !== undefined) yield* checkName(settings.name)
+    if (settings.redirectUris !== undefined) yield* Application.checkRedirectUris(settings.redirectUris)
+    yield* Application.checkLinks(settings.links)
+    if (settings.ownerId !== undefined) yield* checkOwner(settings.ownerId)
+    return yield* decide(id, (present) => Application.change(present, settings))
+  })
 
   const suspend = Effect.fn("Applications.suspend")((id: ApplicationId) =>
     decide(id, Application.setState("suspended"))
@@ -221,8 +216,5 @@ const make = Effect.gen(function*() {
   })
 })
 
-export const layer: Layer.Layer<
-  Applications,
-  never,
-  ApplicationStore | SubscriptionStore | UserStore | Secrets
-> = Layer.effect(Applications, make)
+export const layer: Layer.Layer<Applications, never, ApplicationStore | SubscriptionStore | UserStore | Secrets> = Layer
+  .effect(Applications, make)

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { ApplicationId } from "./Application.ts"
-import { type Delivery, type DeliveryId, DeliveryNotFound, DeliveryStore } from "./Delivery.ts"
+import { type Delivery, type DeliveryFilter, type DeliveryId, DeliveryNotFound, DeliveryStore } from "./Delivery.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { Audience, type Event, type EventOrigin } from "./Event.ts"
 import { makeOrigins } from "./internal/eventOrigins.ts"
@@ -16,6 +16,17 @@ import { SubscriptionNotFound } from "./Subscription.ts"
 
 export class Deliveries extends Context.Tag("@startlist/core/Deliveries")<Deliveries, Deliveries.Service>() {}
 
+/** Selects deliveries to repeat: the next ones after `after`, oldest first, that ended from `since` until before `until`. */
+export interface Redelivery extends Omit<DeliveryFilter, "limit" | "order"> {
+  readonly since: DateTime.Utc
+  /** At most the present, so that repeats of this redelivery that fail are not repeated by its next parts. */
+  readonly until: DateTime.Utc
+  readonly only: "unrepeated" | "latest"
+}
+
+/** Maximum number of deliveries that one part of a redelivery reads. */
+const redeliveryPart = 200
+
 export declare namespace Deliveries {
   export interface Service {
     readonly find: (id: DeliveryId) => Effect.Effect<Delivery, DeliveryNotFound | StoreError>
@@ -24,6 +35,15 @@ export declare namespace Deliveries {
     readonly redeliver: (
       id: DeliveryId
     ) => Effect.Effect<Delivery, DeliveryNotFound | SubscriptionNotFound | StoreError>
+    /**
+     * Delivers a part of many events again (`DeliveryQueue.again`). `next` is where the next part begins, if there may be
+     * more. It can be repeated, also by two operators at the same time: it skips what is repeated already.
+     */
+    readonly redeliverMany: (wanted: Redelivery) => Effect.Effect<
+      { readonly redelivered: number; readonly skipped: number; readonly next: Option.Option<DeliveryId> },
+      StoreError
+    >
+    readonly repeats: DeliveryStore.Service["repeats"]
     /** Cancels the newest pending deliveries of an application, at most `maxCancelled`. Returns their number. */
     readonly cancelPending: (id: ApplicationId) => Effect.Effect<number, StoreError>
     /** Sends a test event to this application's subscription only. */
@@ -51,6 +71,7 @@ const make = Effect.gen(function*() {
   const queue = yield* DeliveryQueue
   const store = yield* DeliveryStore
   const origins = yield* makeOrigins
+  const { list, repeats } = store
 
   const find = (id: DeliveryId) => foundOr(store.find(id), () => new DeliveryNotFound({ deliveryId: id }))
 
@@ -60,6 +81,18 @@ const make = Effect.gen(function*() {
     // A delivery that was purged since is not found.
     yield* find(id)
     return yield* new SubscriptionNotFound()
+  })
+
+  const redeliverMany = Effect.fn("Deliveries.redeliverMany")(function*({ only, since, until, ...filter }: Redelivery) {
+    const page = yield* list({ ...filter, limit: redeliveryPart, order: "oldest first" })
+    const isWanted = (at: DateTime.Utc) => at.epochMillis >= since.epochMillis && at.epochMillis < until.epochMillis
+    const wanted = page.filter(({ endedAt }) => Option.exists(endedAt, isWanted))
+    const inOrder = wanted.sort((a, b) => a.event.sequence - b.event.sequence)
+    const now = yield* DateTime.now
+    const made = yield* Effect.forEach(inOrder, (delivery) => queue.again(delivery, now, only))
+    const redelivered = made.filter(Option.isSome).length
+    const next = Option.fromNullable(page[redeliveryPart - 1]?.id)
+    return { redelivered, skipped: wanted.length - redelivered, next }
   })
 
   const cancelPending = Effect.fn("Deliveries.cancelPending")(function*(id: ApplicationId) {
@@ -73,7 +106,7 @@ const make = Effect.gen(function*() {
     return yield* Effect.catchTag(find(id), "DeliveryNotFound", (cause) => new StoreError({ cause }))
   })
 
-  return Deliveries.of({ cancelPending, find, list: store.list, redeliver, sendTest })
+  return Deliveries.of({ cancelPending, find, list, redeliver, redeliverMany, repeats, sendTest })
 })
 
 export const layer: Layer.Layer<Deliveries, never, DeliveryQueue | DeliveryStore | Secrets> = Layer

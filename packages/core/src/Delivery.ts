@@ -58,9 +58,11 @@ export class DeliveryNotFound
 export interface DeliveryFilter {
   readonly applicationId: Option.Option<ApplicationId>
   readonly state: Option.Option<State>
-  /** Start after this delivery, with older ones. */
+  /** Start after this delivery, in the order of the list. */
   readonly after: Option.Option<DeliveryId>
   readonly limit: number
+  /** Default: newest first. */
+  readonly order?: "oldest first"
 }
 
 /** An event in the log of an application: its first delivery, as it is now. */
@@ -92,13 +94,14 @@ export class DeliveryStore extends Context.Tag("@startlist/core/DeliveryStore")<
 export declare namespace DeliveryStore {
   export interface Service {
     readonly find: (id: DeliveryId) => Effect.Effect<Option.Option<Delivery>, StoreError>
-    /** Newest first. */
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
     /**
      * The events of an application, oldest first, at most `limit`. A reader that continues from the last position sees
      * each event exactly once, and events about one object in order, whatever commits in between (law 12).
      */
     readonly log: (request: LogRequest) => Effect.Effect<ReadonlyArray<LogEntry>, UnknownPosition | StoreError>
+    /** The newest later delivery of the same event to the same subscription: of those delivered, if there are any. */
+    readonly repeats: (of: ReadonlyArray<Delivery>) => Effect.Effect<ReadonlyMap<DeliveryId, Delivery>, StoreError>
     /** Removes at most `limit` deliveries that ended by `endedBefore`. Returns their number. */
     readonly purge: (endedBefore: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
   }
@@ -110,13 +113,8 @@ const excerpt = (text: string): string => text.slice(0, 200).replace(/[\p{Cc}\p{
 /** The outcome of an attempt. Delivered: exactly 200, with complete headers, within the time (requirements §6.3). */
 const toAttempt = (answer: Answer, at: DateTime.Utc, ended: DateTime.Utc, policy: Policy.Service): Attempt => {
   const durationMs = Math.max(0, ended.epochMillis - at.epochMillis)
-  const failed = (outcome: Attempt["outcome"], detail: string): Attempt => ({
-    at,
-    durationMs,
-    outcome,
-    status: Option.none(),
-    detail: excerpt(detail)
-  })
+  const base = { at, durationMs, status: Option.none() }
+  const failed = (outcome: Attempt["outcome"], detail: string) => ({ ...base, outcome, detail: excerpt(detail) })
   switch (answer._tag) {
     case "TimedOut":
       return failed("timeout", answer.detail)

@@ -79,9 +79,7 @@ export declare namespace DeliveryQueue {
      * and releases: their worker claims again, and others at the end of the lease.
      */
     readonly nextDue?: Effect.Effect<number>
-    /**
-     * Queues the deliveries of events about records of an embedding server, all or nothing. Returns their identifiers.
-     */
+    /** Queues deliveries of an embedding server's own events, all or nothing. Returns their identifiers. */
     readonly enqueue: (outgoing: ReadonlyArray<Outgoing>) => Effect.Effect<ReadonlyArray<DeliveryId>, StoreError>
     /**
      * Cancels pending deliveries to an application's subscription at `now`, also claimed ones: at most `limit`, newest
@@ -90,9 +88,14 @@ export declare namespace DeliveryQueue {
     readonly cancel: (id: ApplicationId, now: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
     /**
      * Makes a new pending delivery of a stored one, to the same subscription, due at `now`. The log has only the first
-     * one. It uses the stored event: an erasure may have cleared it since the delivery was read. None if the delivery was
-     * purged, or if its subscription is gone.
+     * one. Uses the stored event, which an erasure may have cleared. None if the delivery or its subscription is gone.
+     * With `only`, none if it has a repeat, also in a race. `latest`: nor if an event of its object with a larger sequence
+     * is pending or delivered to the subscription.
      */
-    readonly again: (delivery: Delivery, now: DateTime.Utc) => Effect.Effect<Option.Option<Delivery>, StoreError>
+    readonly again: (
+      delivery: Delivery,
+      now: DateTime.Utc,
+      only?: "unrepeated" | "latest"
+    ) => Effect.Effect<Option.Option<Delivery>, StoreError>
   }
 }

@@ -98,10 +98,7 @@ export class OAuth extends Context.Tag("@startlist/core/OAuth")<OAuth, OAuth.Ser
 export declare namespace OAuth {
   export interface Service {
     /** Checks an authorization request. Nothing is stored. */
-    readonly authorize: (
-      applicationId: ApplicationId,
-      parameters: Authorization.Parameters
-    ) => Effect.Effect<
+    readonly authorize: (applicationId: ApplicationId, parameters: Authorization.Parameters) => Effect.Effect<
       Authorization.AuthorizationRequest,
       Authorization.InvalidRedirect | Authorization.AuthorizationRefused | StoreError
     >

@@ -15,9 +15,7 @@ export declare namespace Policy {
     readonly revokedTokenStatus: 400 | 401
     /** Whether the body of a refused revocation has an error such as `invalid_client` (RFC 7009 §2.2.1: yes). */
     readonly describeRefusedRevocation: boolean
-    /**
-     * Whether an error of an authorization request redirects to the application before sign-in (RFC 9700 §4.11.2: no).
-     */
+    /** Whether errors of an authorization request redirect back before sign-in (RFC 9700 §4.11.2: no). */
     readonly redirectErrorsBeforeSignIn: boolean
     /** The scopes that exist: a grant loses others at its next refresh. Default: the examples of the interface. */
     readonly scopes: ReadonlyArray<string>
@@ -33,9 +31,7 @@ export declare namespace Policy {
     readonly maxAccessTokens: number
     /** A grant remembers at most this many codes, pending or used. The oldest one is removed first. */
     readonly maxCodes: number
-    /**
-     * Time in which a client that repeats an exchange or refresh with the same `Idempotency-Key` gets the same answer.
-     */
+    /** Time in which a repeated exchange or refresh with the same `Idempotency-Key` gets the same answer. */
     readonly refreshRetry: Duration.Duration
     /** The same without an `Idempotency-Key` (requirements §4.3: 0, the previous token is invalid immediately). */
     readonly refreshRetryWithoutKey: Duration.Duration

@@ -20,12 +20,7 @@ export const Parties = Schema.Struct({
 })
 export type Parties = typeof Parties.Type
 
-export const Registration = Schema.Struct({
-  id: RegistrationId,
-  version: Version,
-  parties: Parties,
-  updates: Updates
-})
+export const Registration = Schema.Struct({ id: RegistrationId, version: Version, parties: Parties, updates: Updates })
 export type Registration = typeof Registration.Type
 
 /** A registration without an identifier. The store gives one, and saves version 1. */
@@ -82,14 +77,7 @@ export const partyIds = (parties: Parties): ReadonlyArray<UserId> => [
 
 /** The event of a changed registration for the parties' applications (requirements §6.1). */
 export const toldOf = ({ id, parties, updates, version }: Registration, origin: EventOrigin): Outgoing => ({
-  event: {
-    aspectType: "updated",
-    objectType: "registration",
-    objectId: id,
-    sequence: version,
-    updates,
-    ...origin
-  },
+  event: { aspectType: "updated", objectType: "registration", objectId: id, sequence: version, updates, ...origin },
   audience: Audience.GrantedBy({ userIds: partyIds(parties) })
 })
 

@@ -59,23 +59,19 @@ const make = Effect.gen(function*() {
   })
 
   // No span on a hot path: it would cost more than the decision.
-  const change = Effect.fnUntraced(
-    function*(id: Registration.RegistrationId, patch: Partial<Updates>) {
-      const origin = yield* origins
-      return yield* untilSaved(
-        Effect.flatMap(find(id), (present) =>
-          Option.match(Registration.change(present, patch, origin), {
-            onNone: () => Effect.succeed(present),
-            onSome: ({ outgoing, registration }) => Effect.as(store.save(registration, outgoing), registration)
-          }))
-      )
-    }
-  )
+  const change = Effect.fnUntraced(function*(id: Registration.RegistrationId, patch: Partial<Updates>) {
+    const origin = yield* origins
+    return yield* untilSaved(
+      Effect.flatMap(find(id), (present) =>
+        Option.match(Registration.change(present, patch, origin), {
+          onNone: () => Effect.succeed(present),
+          onSome: ({ outgoing, registration }) => Effect.as(store.save(registration, outgoing), registration)
+        }))
+    )
+  })
 
   return Registrations.of({ change, create, find })
 })
 
-export const layer: Layer.Layer<Registrations, never, RegistrationStore | UserStore | Secrets> = Layer.effect(
-  Registrations,
-  make
-)
+export const layer: Layer.Layer<Registrations, never, RegistrationStore | UserStore | Secrets> = Layer
+  .effect(Registrations, make)

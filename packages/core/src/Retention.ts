@@ -9,9 +9,7 @@ import { Policy } from "./Policy.ts"
 import type { StoreError } from "./Store.ts"
 
 /** Repeats a bounded removal until a batch is not full. Returns the total number of rows. */
-export const inBatches = <E, R>(
-  batch: (limit: number) => Effect.Effect<number, E, R>
-): Effect.Effect<number, E, R> =>
+export const inBatches = <E, R>(batch: (limit: number) => Effect.Effect<number, E, R>): Effect.Effect<number, E, R> =>
   Effect.gen(function*() {
     const { purgeBatch } = yield* Policy
     let total = 0

@@ -75,16 +75,13 @@ export declare namespace Subscriptions {
       access: Access,
       id: Option.Option<number>
     ) => Effect.Effect<void, NotEntitled | SubscriptionNotFound | StoreError>
-    /** The log of the application's events (law 12). */
+    /** The log of the application's events (law 12), each with the state of its repeat, if it was not delivered itself. */
     readonly events: (
       access: Access,
       page: Pick<LogRequest, "after" | "limit">
     ) => Effect.Effect<ReadonlyArray<LogEntry>, NotEntitled | UnknownPosition | StoreError>
     /** The same as `create`. This and the following methods need no access token: for owners and operators. */
-    readonly subscribe: (
-      id: ApplicationId,
-      wanted: Wanted
-    ) => Effect.Effect<
+    readonly subscribe: (id: ApplicationId, wanted: Wanted) => Effect.Effect<
       Subscription.Subscription,
       InvalidCallbackUrl | AlreadySubscribed | ApplicationNotFound | ValidationFailed | StoreError
     >
@@ -130,26 +127,14 @@ const make = Effect.gen(function*() {
     return yield* store.insert({ applicationId, callbackUrl, createdAt: now, updatedAt: now })
   })
 
-  const create = Effect.fn("Subscriptions.create")(function*(access: Access, wanted: Wanted) {
-    yield* entitled(access, policy)
-    return yield* subscribe(access.applicationId, wanted)
-  })
-
-  const find = Effect.fn("Subscriptions.find")(function*(access: Access) {
-    yield* entitled(access, policy)
-    return yield* findByApplication(access.applicationId)
-  })
+  /** Checks that this access token may manage the subscription of its application. */
+  const ofAccess = (access: Access) => Effect.as(entitled(access, policy), access.applicationId)
 
   const end = Effect.fn("Subscriptions.end")(function*(applicationId: ApplicationId, id: Option.Option<number>) {
     const subscription = yield* findByApplication(applicationId)
     if (Option.isSome(id) && id.value !== subscription.id) return yield* new SubscriptionNotFound()
     const removed = yield* store.remove(subscription.id, yield* DateTime.now)
     if (!removed) return yield* new SubscriptionNotFound()
-  })
-
-  const remove = Effect.fn("Subscriptions.remove")(function*(access: Access, id: Option.Option<number>) {
-    yield* entitled(access, policy)
-    yield* end(access.applicationId, id)
   })
 
   const setPaused = (id: ApplicationId, paused: boolean) =>
@@ -165,20 +150,25 @@ const make = Effect.gen(function*() {
 
   const events = Effect.fn("Subscriptions.events")(
     function*(access: Access, page: Pick<LogRequest, "after" | "limit">) {
-      yield* entitled(access, policy)
-      return yield* deliveries.log({ ...page, applicationId: access.applicationId })
+      const entries = yield* deliveries.log({ ...page, applicationId: yield* ofAccess(access) })
+      const undelivered = entries.map(({ delivery }) => delivery).filter(({ state }) => state !== "delivered")
+      const repeats = yield* deliveries.repeats(undelivered)
+      return entries.map(({ delivery, position }) => ({
+        position,
+        delivery: { ...delivery, state: repeats.get(delivery.id)?.state ?? delivery.state }
+      }))
     }
   )
 
   return Subscriptions.of({
-    create,
+    create: (access, wanted) => Effect.flatMap(ofAccess(access), (id) => subscribe(id, wanted)),
     end,
     events,
-    find,
+    find: (access) => Effect.flatMap(ofAccess(access), findByApplication),
     findByApplication: store.findByApplication,
     list: store.list,
     pause,
-    remove,
+    remove: (access, id) => Effect.flatMap(ofAccess(access), (applicationId) => end(applicationId, id)),
     resume,
     subscribe
   })

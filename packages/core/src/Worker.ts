@@ -31,9 +31,6 @@ import { makeSlots } from "./WorkerSlots.ts"
 const largeClaim = 1 / 2
 const claimPause = Duration.millis(10)
 
-/** Maximum pause in milliseconds between two claims: a timer lasts at most 24 days. */
-const maxIdle = 86_400_000
-
 /** Claims once. Returns whether more deliveries may be due. */
 const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
   Effect.gen(function*() {
@@ -90,10 +87,10 @@ export const run: Effect.Effect<never, never, DeliveryQueue | Callbacks | Secret
   const recorder = yield* makeRecorder({ now, slots, wake })
   const claim = yield* makeClaim({ deadlines, now, recorder, slots })
 
-  /** The pause before the next claim. A delivery that is due and was not claimed waits for a free slot. */
+  /** The pause before the next claim, at most a day. A due delivery that was not claimed waits for a free slot. */
   const idle = Effect.map(queue.nextDue ?? Effect.succeed(0), (due) => {
     const millis = due - now().epochMillis
-    return millis > 0 ? Math.min(millis, maxIdle) : policy.deliveryPoll
+    return millis > 0 ? Math.min(millis, 86_400_000) : policy.deliveryPoll
   })
 
   const claimAgain = Effect.gen(function*() {

@@ -6,9 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 
 export interface Deadlines {
-  /**
-   * Calls `onTime` at the timeout after `at`. The returned function ends the watch, and returns whether it was in time.
-   */
+  /** Calls `onTime` at the timeout after `at`. The result ends the watch, and returns whether it was in time. */
   readonly watch: (at: DateTime.Utc, onTime: () => void) => () => boolean
   /** Checks the deadlines. Never ends. */
   readonly sweep: Effect.Effect<never>

@@ -82,7 +82,7 @@ export const fields: FieldTexts = {
   state: ["Your text, which is returned unchanged", "af0ifjsldkj"],
   "EventPage.next": ["Send it as `after` to continue, now or later", "815"],
   sequence: ["Place of the event among those about its object: grows with each, with gaps", 7],
-  "LogEntry.state": ["State of the delivery", "delivered"],
+  "LogEntry.state": ["State of the event: that of its delivery, or of a later one", "delivered"],
   "startlist-sequence": [
     "Place of the event among those about its object: grows with each, with gaps. It is the same in every attempt. An event with a smaller one than you have handled of this object is late",
     "7"

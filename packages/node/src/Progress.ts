@@ -1,30 +1,11 @@
-/** Progress of a long command: one line on the terminal, removed at the end. Prints nothing without a terminal. */
-
-export interface Progress {
-  /** Counts one more step. */
-  readonly step: () => void
-  /** Removes the line. */
-  readonly end: () => void
-}
+/** Progress of a long command: one line on the terminal. Prints nothing without a terminal. */
 
 export interface Terminal {
   readonly isTTY?: boolean | undefined
   readonly write: (text: string) => unknown
 }
 
-/** Starts the progress of `total` steps. */
-export const make = (name: string, total: number, terminal: Terminal = process.stderr): Progress => {
-  let done = 0
-  const show = (text: string): void => {
-    if (terminal.isTTY === true) terminal.write(`\r\u001B[2K${text}`)
-  }
-  const line = (): void => show(`${name} ${done} of ${total}`)
-  line()
-  return {
-    step: () => {
-      done++
-      line()
-    },
-    end: () => show("")
-  }
+/** Replaces the line. An empty text removes it. */
+export const show = (text: string, terminal: Terminal = process.stderr): void => {
+  if (terminal.isTTY === true) terminal.write(`\r\u001B[2K${text}`)
 }

@@ -161,6 +161,7 @@ const operatorOperations = [
   ["PATCH", "/registrations/1"],
   ["GET", "/deliveries"],
   ["GET", "/deliveries/1"],
+  ["POST", "/deliveries/redeliver"],
   ["POST", "/deliveries/1/redeliver"],
   ["GET", "/audit"],
   ["POST", "/backups"]
@@ -168,7 +169,7 @@ const operatorOperations = [
 
 /** Operations without a body. */
 const bodiless =
-  /\/(?:redeliver|suspend|restore|applications\/1\/revocations|pause|resume|disable|enable|backups|password-resets)$/
+  /\/(?:deliveries\/1\/redeliver|suspend|restore|applications\/1\/revocations|pause|resume|disable|enable|backups|password-resets)$/
 
 /** Calls with a wrong operator token, from an address that a trusted proxy names. */
 const wrongToken = ({ call }: Caller, address: string, method: string, path: string) =>
@@ -236,6 +237,7 @@ const operatorApi = async (caller: Caller, service: Target): Promise<World> => {
   await operate("GET", "/subscriptions?limit=0")
   await operate("POST", "/deliveries/cancel", { client_id: client.client_id })
   await operate("POST", "/deliveries/cancel", {})
+  await operate("POST", "/deliveries/redeliver", {})
   await operate("PATCH", `/applications/${client.client_id}`, { redirect_uris: ["http://elsewhere.test/"] })
 
   const registration = (await operate("POST", "/registrations", { athlete_id: athlete.id })).body.id
@@ -352,6 +354,7 @@ const protocol = async (caller: Caller, service: Target, receiver: Receiver, wor
   const delivery = body.deliveries[0].id
   expect((await operate("GET", `/deliveries/${delivery}`)).status).toBe(200)
   expect((await operate("POST", `/deliveries/${delivery}/redeliver`)).status).toBe(202)
+  expect((await operate("POST", "/deliveries/redeliver", { state: "exhausted" })).status).toBe(200)
   expect((await bearing(owner, "DELETE", subscription)).status).toBe(204)
   expect((await bearing(owner, "POST", subscription, wanted)).status).toBe(201)
   expect((await operate("DELETE", ofApplication)).status).toBe(204)
@@ -441,6 +444,7 @@ const outage = async (caller: Caller, world: World) => {
     operate("POST", "/applications/1/subscription/resume"),
     operate("DELETE", "/applications/1/subscription"),
     operate("POST", "/deliveries/cancel", { client_id: 1 }),
+    operate("POST", "/deliveries/redeliver", { state: "exhausted" }),
     operate("GET", "/deliveries"),
     operate("GET", "/deliveries/1"),
     operate("POST", "/deliveries/1/redeliver"),

@@ -195,6 +195,17 @@ const cases: ReadonlyArray<Case> = [
     "id",
     "not_found"
   ]],
+  ...[{ state: "pending" }, { state: "exhausted", since: "yesterday" }, { state: "exhausted", after: "12" }, {
+    state: "exhausted",
+    client_id: "1"
+  }].map((body): Case => {
+    const [field = "state"] = Object.keys(body).filter((name) => name !== "state")
+    return [`a redelivery of ${JSON.stringify(body)}`, ["POST", "/deliveries/redeliver", body], 400, [
+      "Request",
+      field,
+      "invalid"
+    ]]
+  }),
   ["redelivery of nothing", ["POST", "/deliveries/999999/redeliver"], 404, ["Delivery", "id", "not_found"]],
   ...["1e3", "0", "-1", "1.5", "0x1", "%00", "%31%30", "9007199254740993", "99999999999999999999"].map((id): Case => [
     `the id ${id}`,
@@ -597,6 +608,7 @@ layer(InProcessService.layer())("the operator API", (it) => {
         "GET /operator/v1/registrations/{id}",
         "PATCH /operator/v1/registrations/{id}",
         "GET /operator/v1/deliveries",
+        "POST /operator/v1/deliveries/redeliver",
         "POST /operator/v1/deliveries/{id}/redeliver",
         "GET /operator/v1/audit"
       ]))

@@ -18,6 +18,7 @@ import { parallelLaws } from "./internal/parallelLaws.ts"
 import { queueLaws } from "./internal/queueLaws.ts"
 import { racesOf } from "./internal/raceLaws.ts"
 import { recordLaws } from "./internal/recordLaws.ts"
+import { redeliveryLaws } from "./internal/redeliveryLaws.ts"
 import { alone, type WithHandles } from "./internal/stage.ts"
 import { storePrograms } from "./internal/storePrograms.ts"
 import type { LawGroup } from "./Law.ts"
@@ -27,6 +28,7 @@ const others: ReadonlyArray<LawGroup<Stores>> = [
   recordLaws,
   parallelLaws,
   queueLaws,
+  redeliveryLaws,
   atomicityLaws
 ]
 

@@ -72,6 +72,14 @@ const claimable = (state: State, request: ClaimRequest): ReadonlyArray<Queued> =
   return candidates.filter(isAllowed).slice(0, request.limit)
 }
 
+const isRepeat = (other: Delivery, original: Delivery): boolean =>
+  other.subscriptionId === original.subscriptionId && other.event.id === original.event.id && other.id > original.id
+
+/** Whether a delivery is of a newer event about the same object, and has arrived or will. */
+const overtakes = ({ event: newer, state, subscriptionId }: Delivery, { event, ...original }: Delivery): boolean =>
+  subscriptionId === original.subscriptionId && newer.objectType === event.objectType &&
+  newer.objectId === event.objectId && newer.sequence > event.sequence && (state === "delivered" || state === "pending")
+
 export const makeDeliveries = (
   state: State
 ): { readonly queue: DeliveryQueue.Service; readonly store: DeliveryStore.Service; readonly enqueue: Enqueue } => {
@@ -135,10 +143,12 @@ export const makeDeliveries = (
         for (const queued of newest) cancel(state, queued, now)
         return newest.length
       }),
-    again: ({ id }, now) =>
+    again: ({ id }, now, only) =>
       Effect.sync(() => {
         const stored = deliveries.get(id)?.delivery
         if (stored === undefined || !subscriptions.has(stored.subscriptionId)) return Option.none()
+        const isAny = (is: typeof isRepeat) => [...deliveries.values()].some(({ delivery }) => is(delivery, stored))
+        if (only !== undefined && isAny(isRepeat) || only === "latest" && isAny(overtakes)) return Option.none()
         const fresh = { state: "pending", attempts: [], dueAt: now, endedAt: Option.none() } as const
         return Option.some(add(state, { ...stored, ...fresh }, false))
       }),
@@ -147,14 +157,24 @@ export const makeDeliveries = (
 
   const store: DeliveryStore.Service = {
     find: (id) => Effect.sync(() => Option.map(Option.fromNullable(deliveries.get(id)), ({ delivery }) => delivery)),
-    list: ({ after, applicationId, limit, state: wanted }) =>
+    list: ({ after, applicationId, limit, order, state: wanted }) =>
       Effect.sync(() =>
-        newestFirst(deliveries)
+        (order === undefined ? newestFirst(deliveries) : [...deliveries.values()])
           .map(({ delivery }) => delivery)
           .filter((delivery) => Option.isNone(applicationId) || delivery.applicationId === applicationId.value)
           .filter((delivery) => Option.isNone(wanted) || delivery.state === wanted.value)
-          .filter((delivery) => Option.isNone(after) || delivery.id < after.value)
+          .filter(({ id }) => Option.isNone(after) || (order === undefined ? id < after.value : id > after.value))
           .slice(0, limit)
+      ),
+    repeats: (originals) =>
+      Effect.sync(() =>
+        new Map(originals.flatMap((one) => {
+          const repeats = newestFirst(deliveries).map(({ delivery }) => delivery).filter((other) =>
+            isRepeat(other, one)
+          )
+          const repeat = repeats.find(({ state }) => state === "delivered") ?? repeats[0]
+          return repeat === undefined ? [] : [[one.id, repeat]]
+        }))
       ),
     log: ({ after, applicationId, limit }) =>
       Effect.suspend(() => {

@@ -261,6 +261,11 @@ export const Deliveries = group("deliveries")
       .addSuccess(Wire.Cancellation)
   )
   .add(
+    HttpApiEndpoint.post("redeliverMany", "/operator/v1/deliveries/redeliver")
+      .setPayload(Wire.RedeliveryRequest)
+      .addSuccess(Wire.RedeliveryPart)
+  )
+  .add(
     HttpApiEndpoint.post("redeliver", "/operator/v1/deliveries/:id/redeliver")
       .setPath(Wire.DeliveryIdPath)
       .addSuccess(accepted(Wire.DeliveryRecord))

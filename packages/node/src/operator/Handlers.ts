@@ -15,6 +15,7 @@ import {
 import type { SecretRefused } from "@startlist/core/ApplicationSecret"
 import { Applications } from "@startlist/core/Applications"
 import { Deliveries, maxCancelled } from "@startlist/core/Deliveries"
+import type { Delivery, DeliveryId } from "@startlist/core/Delivery"
 import { OAuth } from "@startlist/core/OAuth"
 import { emptyUpdates, type InvalidParty } from "@startlist/core/Registration"
 import { Registrations } from "@startlist/core/Registrations"
@@ -334,15 +335,25 @@ const registrations = HttpApiBuilder.group(Api, "registrations", (handlers) =>
 const deliveries = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
   Effect.gen(function*() {
     const service = yield* Deliveries
+    const showWith = (repeats: ReadonlyMap<DeliveryId, Delivery>) => (delivery: Delivery) =>
+      Wire.showDelivery(delivery, repeats.get(delivery.id))
     return handlers
       .handle("listDeliveries", ({ urlParams: { after, client_id, limit, state } }) =>
         service.list({ applicationId: client_id, state, after, limit }).pipe(
-          Effect.map((page) => ({ deliveries: page.map(Wire.showDelivery), ...Wire.next(page, limit) })),
+          Effect.flatMap((page) =>
+            Effect.map(
+              service.repeats(page),
+              (repeats) => ({ deliveries: page.map(showWith(repeats)), ...Wire.next(page, limit) })
+            )
+          ),
           Effect.catchTags(orUnavailable)
         ))
       .handle("getDelivery", ({ path }) =>
         service.find(path.id).pipe(
-          Effect.map(Wire.showDelivery),
+          Effect.flatMap((found) =>
+            Effect.map(service.repeats([found]), (repeats) =>
+              showWith(repeats)(found))
+          ),
           Effect.catchTags({ ...orUnavailable, ...noDelivery })
         ))
       .handle("cancelDeliveries", ({ payload }) =>
@@ -350,9 +361,26 @@ const deliveries = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
           Effect.map((cancelled) => ({ cancelled, more: cancelled === maxCancelled })),
           Effect.catchTags(orUnavailable)
         ))
+      .handle("redeliverMany", ({ payload: { after, all, client_id, since, state, until } }) =>
+        Effect.gen(function*() {
+          const now = DateTime.add(yield* DateTime.now, { millis: 1 })
+          const wanted = Option.getOrElse(after, () => ({
+            after: undefined,
+            until: DateTime.min(now, Option.getOrElse(until, () => now))
+          }))
+          const { next, ...counts } = yield* service.redeliverMany({
+            state: Option.some(state),
+            applicationId: client_id,
+            after: Option.fromNullable(wanted.after),
+            since: Option.getOrElse(since, () => DateTime.unsafeMake(0)),
+            until: wanted.until,
+            only: all ? "unrepeated" : "latest"
+          })
+          return { ...counts, next: Option.map(next, (after) => ({ after, until: wanted.until })) }
+        }).pipe(Effect.catchTags(orUnavailable)))
       .handle("redeliver", ({ path }) =>
         service.redeliver(path.id).pipe(
-          Effect.map(Wire.showDelivery),
+          Effect.map((delivery) => Wire.showDelivery(delivery)),
           Effect.catchTags({
             ...orUnavailable,
             ...noDelivery,

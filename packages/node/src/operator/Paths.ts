@@ -21,6 +21,7 @@ export const paths: ReadonlyArray<string> = [
   backups,
   "/operator/v1/deliveries",
   "/operator/v1/deliveries/cancel",
+  "/operator/v1/deliveries/redeliver",
   "/operator/v1/deliveries/{id}",
   "/operator/v1/deliveries/{id}/redeliver",
   "/operator/v1/registrations",

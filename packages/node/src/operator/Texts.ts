@@ -10,6 +10,12 @@ export const fields: FieldTexts = {
   actor: ["Who acted", undefined],
   address: ["Network address of the client", "203.0.113.7"],
   applications: ["One page, newest first", undefined],
+  "Redelivery.state": ["State of the later delivery", "delivered"],
+  "RedeliveryPart.next": ["Value of `after` for the next part, if there may be one", "11822-1780300800000"],
+  "RedeliveryRequest.since": ["Only deliveries that ended at or after this time", at],
+  "RedeliveryRequest.until": ["Only deliveries that ended before this time", at],
+  "RedeliveryRequest.after": ["`next` of the previous part", "11822-1780300800000"],
+  all: ["Whether events are sent, too, whose object has a newer event that is delivered or pending", false],
   at: ["Time: ISO 8601 in UTC with milliseconds", at],
   athlete_id: ["The athlete of the registration", 42],
   attempts: ["Delivery attempts, oldest first", undefined],
@@ -48,11 +54,14 @@ export const fields: FieldTexts = {
   redirect_uris: ["URLs to which users may be sent back: https, or http on localhost; at most 20", [
     "https://race-day.example/callback"
   ]],
+  redelivered: ["Number of events that are delivered again by this part", 183],
+  redelivery: ["The newest later delivery of the same event: of those delivered, if there are any", undefined],
   registrations: ["The registrations of the athlete, oldest first", undefined],
   require_pkce: ["Whether authorization requests without PKCE are refused", true],
   seen_at: ["Approximate time of the last use: ISO 8601 in UTC with milliseconds", at],
   sessions: ["Sessions of the user, newest first", undefined],
   since: ["Only entries at or after this time", at],
+  skipped: ["Number of deliveries of this part that are not repeated", 17],
   signing_secret: ["Signs the events of the application (Standard Webhooks)", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"],
   signing_secrets: ["Secrets that sign events now, newest first", undefined],
   started_at: ["Start: ISO 8601 in UTC with milliseconds", at],
@@ -199,6 +208,11 @@ export const operations: OperationTexts = {
     summary: "Cancel pending deliveries",
     description:
       "Cancels the newest pending deliveries of an application, at most 5000. Repeat the call if there are `more`. The subscription stays."
+  },
+  "deliveries.redeliverMany": {
+    summary: "Deliver many events again",
+    description:
+      "Delivers a part of the events in a state again, oldest first. Repeat the call with `after` while there is `next`. Skips events that were already redelivered, and by default those whose object has a newer event that is delivered or pending. So a repeated call sends nothing twice."
   },
   "deliveries.redeliver": {
     summary: "Deliver an event again",

@@ -286,7 +286,10 @@ export const DeliveryRecord = Schema.Struct({
   state: Delivery.State,
   attempts: Schema.Array(Attempt),
   next_attempt_at: Schema.optional(Schema.String),
-  ended_at: Schema.optional(Schema.String)
+  ended_at: Schema.optional(Schema.String),
+  redelivery: Schema.optional(
+    Schema.Struct({ id: Schema.Int, state: Delivery.State }).annotations({ identifier: "Redelivery" })
+  )
 }).annotations({ identifier: "Delivery" })
 
 export const DeliveryQuery = strict(Schema.Struct({
@@ -303,7 +306,10 @@ export const DeliveryPage = Schema.Struct({
   next: Schema.optional(Schema.Int)
 })
 
-export const showDelivery = (delivery: Delivery.Delivery): typeof DeliveryRecord.Type => ({
+export const showDelivery = (
+  delivery: Delivery.Delivery,
+  redelivery?: Delivery.Delivery
+): typeof DeliveryRecord.Type => ({
   id: delivery.id,
   webhook_id: delivery.event.id,
   client_id: delivery.applicationId,
@@ -319,8 +325,45 @@ export const showDelivery = (delivery: Delivery.Delivery): typeof DeliveryRecord
     ...(attempt.detail === "" ? {} : { detail: attempt.detail })
   })),
   ...(delivery.state === "pending" ? { next_attempt_at: DateTime.formatIso(delivery.dueAt) } : {}),
-  ...(Option.isSome(delivery.endedAt) ? { ended_at: DateTime.formatIso(delivery.endedAt.value) } : {})
+  ...(Option.isSome(delivery.endedAt) ? { ended_at: DateTime.formatIso(delivery.endedAt.value) } : {}),
+  ...(redelivery === undefined ? {} : { redelivery: { id: redelivery.id, state: redelivery.state } })
 })
+
+const instant = saying(Schema.DateTimeUtc, "must be an instant such as 2026-01-31T08:00:00Z")
+
+export const EndState = Delivery.State.pipe(Schema.pickLiteral("exhausted", "set_aside", "cancelled", "delivered"))
+
+/** Where the next part of a redelivery begins, and its `until`. */
+export const Continuation = saying(
+  Schema.transform(
+    Schema.String.pipe(Schema.pattern(/^[1-9]\d{0,15}-\d{1,15}$/)),
+    Schema.Struct({ after: Delivery.DeliveryId, until: Schema.DateTimeUtcFromNumber }),
+    {
+      strict: true,
+      decode: (text) => {
+        const [after = 0, until = 0] = text.split("-").map(Number)
+        return { after, until }
+      },
+      encode: ({ after, until }) => `${after}-${until}`
+    }
+  ),
+  "must be `next` of the previous part"
+)
+
+export const RedeliveryRequest = strict(Schema.Struct({
+  state: saying(EndState, "must be exhausted, set_aside, cancelled or delivered"),
+  client_id: Schema.optionalWith(ApplicationId, { as: "Option" }),
+  since: Schema.optionalWith(instant, { as: "Option" }),
+  until: Schema.optionalWith(instant, { as: "Option" }),
+  all: Schema.optionalWith(Schema.Boolean, { default: () => false }),
+  after: Schema.optionalWith(Continuation, { as: "Option" })
+})).annotations({ identifier: "RedeliveryRequest" })
+
+export const RedeliveryPart = Schema.Struct({
+  redelivered: Schema.Int,
+  skipped: Schema.Int,
+  next: Schema.optionalWith(Continuation, { as: "Option" })
+}).annotations({ identifier: "RedeliveryPart" })
 
 export const CancellationRequest = strict(Schema.Struct({ client_id: ApplicationId }))
 
@@ -341,8 +384,6 @@ export const AuditRecord = Schema.Struct({
   outcome: Schema.Literal("success", "refused", "failed"),
   detail: Schema.optional(Schema.String)
 }).annotations({ identifier: "AuditEntry" })
-
-const instant = saying(Schema.DateTimeUtc, "must be an instant such as 2026-01-31T08:00:00Z")
 
 export const AuditQuery = strict(Schema.Struct({
   action: Schema.optionalWith(

@@ -127,9 +127,26 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
     name: `${p}registration_hold`,
     text: `SELECT id FROM ${p}registrations WHERE id = $1::bigint FOR SHARE`
   }
-  const findEvent = {
-    name: `${p}delivery_event`,
-    text: `SELECT ${eventNames} FROM ${p}deliveries WHERE id = $1::bigint AND application_id = $2::bigint`
+  const holdDelivery = {
+    name: `${p}delivery_hold`,
+    text: `SELECT id FROM ${p}deliveries WHERE id = $1::bigint AND application_id = $2::bigint FOR NO KEY UPDATE`
+  }
+  /** In a later snapshot than the locks, so that of two repeats at the same time the second one sees the first. */
+  const findEvent = (only: "always" | "unrepeated" | "latest"): Statement => {
+    const isNewer = `n.application_id = d.application_id AND n.subscription_id = d.subscription_id
+      AND n.object_type = d.object_type AND n.object_id = d.object_id AND n.sequence > d.sequence`
+    const unrepeated = `AND NOT EXISTS (
+      SELECT FROM ${p}deliveries r WHERE r.application_id = d.application_id AND r.event_id = d.event_id
+        AND r.log_position = ${notLogged} AND r.id > d.id
+    )`
+    const latest = ["d", "p"].map((state) =>
+      `AND NOT EXISTS (SELECT FROM ${p}deliveries n WHERE ${isNewer} AND n.state = '${state}')`
+    ).join("\n    ")
+    return {
+      name: `${p}delivery_event_${only}`,
+      text: `SELECT ${eventNames} FROM ${p}deliveries d WHERE d.id = $1::bigint AND d.application_id = $2::bigint
+    ${only === "always" ? "" : unrepeated} ${only === "latest" ? latest : ""}`
+    }
   }
   const again = {
     name: `${p}delivery_again`,
@@ -303,13 +320,14 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
             rows.length === 0 ? Effect.succeed(0) : Effect.as(query(promote, [JSON.stringify(rows)]), rows.length)
         )
       )),
-    again: ({ applicationId, event, id, subscriptionId }, now) =>
+    again: ({ applicationId, event, id, subscriptionId }, now, only) =>
       Effect.flatMap(
         queueing(
           [event],
           transaction(Effect.gen(function*() {
             yield* query(holdRegistration, [event.objectType === "registration" ? event.objectId : null])
-            const [stored] = yield* query<EventRow>(findEvent, [id, applicationId])
+            if (only !== undefined) yield* query(holdDelivery, [id, applicationId])
+            const [stored] = yield* query<EventRow>(findEvent(only ?? "always"), [id, applicationId])
             if (stored === undefined) return []
             return yield* query<DeliveryRow>(again, [JSON.stringify({
               application_id: applicationId,

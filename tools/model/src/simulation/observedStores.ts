@@ -121,10 +121,10 @@ export const observe = (context: SimulationContext, holder: { readonly isAlive: 
         }),
       release: (claims, dueAt) =>
         then(queue.release(claims, dueAt), (ids) => Effect.sync(() => attempts.released(ids))),
-      again: (original, now) =>
+      again: (original, now, only) =>
         step(
           `${original.event.id} is delivered again, if subscription ${original.subscriptionId} exists`,
-          queue.again(original, now),
+          queue.again(original, now, only),
           (again, call) => {
             if (Option.isSome(again)) return oracle.again(again.value, call)
             oracle.missed(original.subscriptionId, call)

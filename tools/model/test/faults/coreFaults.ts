@@ -239,8 +239,8 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
     "a settlement does not start the count of claims again": ["          queued.claims = 0\n"],
     "an old event is delivered again to a new subscription": [" || !subscriptions.has(stored.subscriptionId)"],
     "the event that the caller has read is delivered again, not the stored one": [
-      "{ id }, now) =>\n      Effect.sync(() => {\n        const stored = deliveries.get(id)?.delivery",
-      "stored, now) =>\n      Effect.sync(() => {"
+      "{ id }, now, only) =>\n      Effect.sync(() => {\n        const stored = deliveries.get(id)?.delivery",
+      "stored, now, only) =>\n      Effect.sync(() => {"
     ]
   }),
   ...inCore("internal/memoryDeliveries.ts", lawsAndPrograms, {

@@ -1,6 +1,6 @@
 /** View of the list of an application's deliveries. */
 import * as Option from "effect/Option"
-import { type Delivery, State } from "@startlist/core/Delivery"
+import { type Delivery, type DeliveryId, State } from "@startlist/core/Delivery"
 import { write } from "@startlist/http/Parameters"
 import { Alert, Field, Form } from "../Form.tsx"
 import { messagesIn } from "../Locale.ts"
@@ -9,7 +9,7 @@ import { Instant } from "../Time.tsx"
 import { ApplicationLayout } from "./ApplicationLayout.tsx"
 import { AttemptChart } from "./AttemptChart.tsx"
 import type { AttemptHour } from "./AttemptHours.ts"
-import { about, Badge, outcomeOf } from "./DeliveryFacts.tsx"
+import { about, Outcome, outcomeOf } from "./DeliveryFacts.tsx"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 
 /** The search as it was typed. Empty fields match everything. */
@@ -106,17 +106,20 @@ const AllAgain = ({ context: { application, frame, signedIn }, failedSince }: {
 }
 
 const rowOf = (
-  { attempts, event, id, state }: Delivery,
-  { application, frame }: ApplicationContext
+  delivery: Delivery,
+  { application, frame }: ApplicationContext,
+  repeat: Delivery | undefined
 ): Row => {
+  const { attempts, event, id } = delivery
   const { locale } = frame
+  const path = `${pathOf(frame, application)}/deliveries`
   const { developer } = messagesIn(locale)
   const last = attempts.at(-1)
   return {
     key: id,
     cells: [
-      <a href={`${pathOf(frame, application)}/deliveries/${id}`} aria-label={developer.deliveries.open(id)}>{id}</a>,
-      <Badge state={state} locale={locale} />,
+      <a href={`${path}/${id}`} aria-label={developer.deliveries.open(id)}>{id}</a>,
+      <Outcome delivery={delivery} repeat={repeat} path={path} locale={locale} />,
       about(event, locale),
       <Instant at={event.time} locale={locale} />,
       attempts.length,
@@ -126,9 +129,10 @@ const rowOf = (
 }
 
 export const DeliveriesView = (
-  { context, deliveries, failedSince, hours, isFirst, isRepeatable, next, redelivered, typed }: {
+  { context, deliveries, failedSince, hours, isFirst, isRepeatable, next, redelivered, repeats, typed }: {
     readonly context: ApplicationContext
     readonly deliveries: ReadonlyArray<Delivery>
+    readonly repeats: ReadonlyMap<DeliveryId, Delivery>
     readonly hours: ReadonlyArray<AttemptHour>
     readonly typed: Typed
     readonly failedSince: string | undefined
@@ -169,7 +173,7 @@ export const DeliveriesView = (
           <Table
             label={words.title(application.name)}
             columns={[words.id, words.state, words.event, words.when, words.attempts, words.last]}
-            rows={deliveries.map((delivery) => rowOf(delivery, context))}
+            rows={deliveries.map((delivery) => rowOf(delivery, context, repeats.get(delivery.id)))}
           />
         )}
         <p class="row">

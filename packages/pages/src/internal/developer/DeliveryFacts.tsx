@@ -1,6 +1,6 @@
 /** Texts for the list of deliveries and the page of one delivery. */
 import * as Option from "effect/Option"
-import type { Attempt, State } from "@startlist/core/Delivery"
+import type { Attempt, Delivery, State } from "@startlist/core/Delivery"
 import type { Event } from "@startlist/core/Event"
 import { type Locale, messagesIn } from "../Locale.ts"
 
@@ -15,6 +15,25 @@ export const about = ({ objectId, objectType, updates }: Event, locale: Locale):
 
 export const Badge = ({ locale, state }: { readonly locale: Locale; readonly state: State }) => (
   <span class={`badge ${state}`}>{messagesIn(locale).developer.states[state]}</span>
+)
+
+/** The state of a delivery, and of its repeat. `path` is that of the list. */
+export const Outcome = ({ delivery: { state }, locale, path, repeat }: {
+  readonly delivery: Delivery
+  readonly repeat: Delivery | undefined
+  readonly path: string
+  readonly locale: Locale
+}) => (
+  <>
+    <Badge state={state} locale={locale} />
+    {repeat === undefined ? null : (
+      <>
+        {" "}
+        <a href={`${path}/${repeat.id}`}>{messagesIn(locale).developer.deliveries.redelivery(repeat.id)}</a>{" "}
+        <Badge state={repeat.state} locale={locale} />
+      </>
+    )}
+  </>
 )
 
 /** The outcome of an attempt, with the status if it is the reason. */

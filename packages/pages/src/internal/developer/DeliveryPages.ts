@@ -74,6 +74,7 @@ export const make: Effect.Effect<
         failedSince,
         redelivered,
         deliveries: found.deliveries,
+        repeats: yield* deliveries.repeats(found.deliveries),
         hours: yield* sent.lastDay(applicationId),
         isFirst: Option.isNone(after),
         isRepeatable: Option.isSome(yield* subscriptions.findByApplication(applicationId)),
@@ -136,7 +137,8 @@ export const make: Effect.Effect<
         const signed = Option.isSome(subscription)
           ? Option.some(yield* sentNow(delivery, subscription.value, yield* applications.signingSecrets(applicationId)))
           : Option.none()
-        return Page.html(200, DeliveryView({ context, delivery, sent: signed }))
+        const repeat = (yield* deliveries.repeats([delivery])).get(delivery.id)
+        return Page.html(200, DeliveryView({ context, delivery, repeat, sent: signed }))
       }).pipe(Effect.catchTag("ApplicationNotFound", () => new NotFound())))
 
   const redeliver: Endpoint = (request, [id, deliveryId]) =>

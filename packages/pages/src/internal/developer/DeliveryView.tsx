@@ -7,7 +7,7 @@ import { type Locale, messagesIn } from "../Locale.ts"
 import { Facts, Table } from "../Table.tsx"
 import { Instant } from "../Time.tsx"
 import { ApplicationLayout } from "./ApplicationLayout.tsx"
-import { about, Badge, outcomeOf } from "./DeliveryFacts.tsx"
+import { about, Outcome, outcomeOf } from "./DeliveryFacts.tsx"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 
 const Attempts = ({ attempts, locale }: Pick<Delivery, "attempts"> & { readonly locale: Locale }) => {
@@ -68,9 +68,10 @@ const RequestSent = ({ locale, sent }: { readonly locale: Locale; readonly sent:
   )
 }
 
-export const DeliveryView = ({ context, delivery, sent }: {
+export const DeliveryView = ({ context, delivery, repeat, sent }: {
   readonly context: ApplicationContext
   readonly delivery: Delivery
+  readonly repeat: Delivery | undefined
   /** None if its subscription has ended. */
   readonly sent: Option.Option<Sent>
 }) => {
@@ -87,7 +88,7 @@ export const DeliveryView = ({ context, delivery, sent }: {
       <section class="card">
         <Facts
           facts={[
-            [deliveries.state, <Badge state={state} locale={locale} />],
+            [deliveries.state, <Outcome delivery={delivery} repeat={repeat} path={path} locale={locale} />],
             [words.event, about(event, locale)],
             [words.occurred, <Instant at={event.time} locale={locale} />],
             [words.webhookId, <Value name={words.webhookId}>{event.id}</Value>],

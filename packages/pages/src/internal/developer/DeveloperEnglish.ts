@@ -188,10 +188,11 @@ export const developer: DeveloperMessages = {
     find: "Search",
     allAgain: "Deliver all failed events again…",
     allAgainMeans:
-      "All events whose delivery failed since then are delivered again, in order, with the same webhook-id. Events that were delivered again since are left out.",
+      "All events whose delivery failed since then are delivered again, in order, with the same webhook-id. Events that were delivered again since, or whose object has a newer event, are left out.",
     failedSince: "Failed since (UTC)",
     again: "Deliver all again",
     wrongInstant: "Enter date and time as in 2026-01-31 08:00.",
+    redelivery: (id) => `redelivery ${id}:`,
     redelivered: (count) =>
       count === 0
         ? "There is no failed event to deliver again."

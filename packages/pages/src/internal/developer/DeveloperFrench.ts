@@ -195,10 +195,11 @@ export const developer: DeveloperMessages = {
     find: "Rechercher",
     allAgain: "Livrer à nouveau tous les événements en échec…",
     allAgainMeans:
-      "Tous les événements dont la livraison a échoué depuis cette date sont livrés à nouveau, dans l’ordre et avec le même webhook-id. Ceux qui ont déjà été livrés à nouveau sont exclus.",
+      "Tous les événements dont la livraison a échoué depuis cette date sont livrés à nouveau, dans l’ordre et avec le même webhook-id. Ceux qui ont déjà été livrés à nouveau, ou dont l’objet a un événement plus récent, sont exclus.",
     failedSince: "En échec depuis (UTC)",
     again: "Tout livrer à nouveau",
     wrongInstant: "Saisissez la date et l’heure comme 2026-01-31 08:00.",
+    redelivery: (id) => `nouvelle livraison ${id}\u00a0:`,
     redelivered: (count) =>
       count === 0
         ? "Aucun événement en échec à livrer à nouveau."

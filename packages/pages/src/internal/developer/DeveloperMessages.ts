@@ -165,6 +165,8 @@ export interface DeveloperMessages {
     readonly again: string
     readonly wrongInstant: string
     readonly redelivered: (count: number) => string
+    /** Before the state of a redelivery. */
+    readonly redelivery: (id: number) => string
   }
   readonly delivery: {
     readonly request: string

@@ -34,19 +34,18 @@ export interface SentDeliveries {
   /** The newest delivery that failed, if none was delivered since. */
   readonly failing: (id: ApplicationId) => Effect.Effect<Option.Option<Delivery>, StoreError>
   /**
-   * Delivers events again that failed since an instant, to the subscription of the newest delivery and in order: at
-   * most `againLimit` among the newest `searchLimit` deliveries. Leaves out events that were delivered again since, so
-   * it can be repeated. Returns their number.
+   * Delivers events again that failed since an instant, about `againLimit` at most. Leaves out those that were delivered
+   * again since, or overtaken by a newer event of their object. So it can be repeated. Returns their number.
    */
   readonly redeliverFailed: (id: ApplicationId, since: DateTime.Utc) => Effect.Effect<number, StoreError>
   /** The present hour and the 23 before it, oldest first, from the newest `searchLimit` deliveries. */
   readonly lastDay: (id: ApplicationId) => Effect.Effect<ReadonlyArray<AttemptHour>, StoreError>
 }
 
-/** Maximum number of deliveries that one search, one repeat of failed events, or one chart reads. */
+/** Maximum number of deliveries that one search or one chart reads. */
 export const searchLimit = 5000
 
-/** Maximum number of failed deliveries that are delivered again at a time. */
+/** Number of failed deliveries that are delivered again at a time. */
 const againLimit = 500
 
 /** Number of deliveries that are read at a time. */
@@ -112,22 +111,15 @@ export const make: Effect.Effect<SentDeliveries, never, Deliveries> = Effect.map
     id: ApplicationId,
     since: DateTime.Utc
   ) {
-    const read = yield* readNewest(id, () => false)
-    // The newest delivery of each event, at the place of its oldest: events stay in their order after a redelivery.
-    const newestOf = new Map<string, Delivery>()
-    for (const delivery of [...read].reverse()) newestOf.set(delivery.event.id, delivery)
-    const failed = [...newestOf.values()].filter(({ endedAt, state, subscriptionId }) =>
-      state === "exhausted" && subscriptionId === read[0]?.subscriptionId &&
-      Option.exists(endedAt, DateTime.greaterThanOrEqualTo(since))
-    )
-    let count = 0
-    for (const { id } of failed.slice(0, againLimit)) {
-      // The delivery or its subscription may have been removed since it was read.
-      const gone = () => Effect.succeed(0)
-      count += yield* Effect.as(deliveries.redeliver(id), 1).pipe(
-        Effect.catchTags({ DeliveryNotFound: gone, SubscriptionNotFound: gone })
-      )
-    }
+    const state = Option.some<State>("exhausted")
+    const until = DateTime.add(yield* DateTime.now, { millis: 1 })
+    let [count, after] = [0, Option.none<DeliveryId>()]
+    do {
+      const wanted = { applicationId: Option.some(id), state, since, until, after, only: "latest" } as const
+      const { next, redelivered } = yield* deliveries.redeliverMany(wanted)
+      count += redelivered
+      after = next
+    } while (Option.isSome(after) && count < againLimit)
     return count
   })
 

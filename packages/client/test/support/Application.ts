@@ -123,7 +123,10 @@ interface Process {
   readonly client: Client
   readonly tokens: Tokens
   readonly inbox: Inbox
-  isAlive: boolean
+  readonly isAlive: () => boolean
+  readonly kill: () => void
+  /** Fails when it is killed. */
+  readonly ended: Promise<never>
   /** It ends when it has handled the next event, before it has stored that. */
   diesAfterHandling: boolean
 }
@@ -145,7 +148,16 @@ const makeApplication = ({ client: options, fetch, late, planted, signingSecret 
   const mistakes: Array<string> = []
 
   const start = (): Process => {
-    const isAlive = () => process.isAlive
+    let lives = true
+    const isAlive = () => lives
+    let kill = () => {}
+    const ended = new Promise<never>((_, reject) => {
+      kill = () => {
+        lives = false
+        reject(new TryLater("the process has ended"))
+      }
+    })
+    ended.catch(() => {})
     const client = createClient({ ...options, fetch: mortal({ fetch }, isAlive).fetch })
     const tokens = (planted.tokens ?? ((given) => given))(client.tokens(mortal(connections, isAlive)))
     const handle = async (given: Event) => {
@@ -160,7 +172,7 @@ const makeApplication = ({ client: options, fetch, late, planted, signingSecret 
         if (isLate && late === "skip") mistakes.push(`${id} is late, and was not left out`)
         if (!isLate) statuses.set(registrationId, { status, sequence })
       }
-      if (process.diesAfterHandling) process.isAlive = false
+      if (process.diesAfterHandling) kill()
     }
     const inbox = client.inbox({
       store: mortal(events, isAlive),
@@ -170,7 +182,7 @@ const makeApplication = ({ client: options, fetch, late, planted, signingSecret 
       late,
       onError: (error) => mistakes.push(`the handler failed: ${String(error)}`)
     })
-    const process: Process = { client, tokens, inbox, isAlive: true, diesAfterHandling: false }
+    const process: Process = { client, tokens, inbox, isAlive, kill, ended, diesAfterHandling: false }
     return process
   }
 
@@ -180,29 +192,39 @@ const makeApplication = ({ client: options, fetch, late, planted, signingSecret 
   const any = (): Process => {
     turn = (turn + 1) % processes.length
     const found = processes[turn]
-    if (found?.isAlive === true) return found
+    if (found?.isAlive() === true) return found
     return processes[turn] = start()
   }
+  /** Runs a call in any process, and again if its answer is lost or the process ends. */
+  const run = <A>(call: (process: Process) => Promise<A>): Promise<A> =>
+    patiently(() => {
+      const one = any()
+      return Promise.race([call(one), one.ended])
+    })
   return {
     any,
+    run,
     /** Handles all events that nothing prevents from being handled. */
     process: async () => {
-      for (const _ of processes) await Promise.race([any().inbox.process(), turns()])
+      for (const _ of processes) await run(({ inbox }) => inbox.process())
     },
-    receive: (request: Request) => any().inbox.fetch(request),
+    receive: (request: Request) => {
+      const { ended, inbox } = any()
+      return Promise.race([inbox.fetch(request), ended])
+    },
     restart: (handles: boolean) => {
       const one = any()
       if (handles) one.diesAfterHandling = true
-      else one.isAlive = false
+      else one.kill()
     },
-    close: () => Promise.all(processes.map(({ inbox, isAlive }) => isAlive ? inbox.close() : undefined)),
+    close: () => Promise.all(processes.map(({ inbox, isAlive }) => isAlive() ? inbox.close() : undefined)),
     connections,
     mistakes,
     statuses
   }
 }
 
-/** A few turns of the event loop: a process that was killed never answers. */
+/** A few turns of the event loop. */
 const turns = async () => {
   for (let n = 0; n < 3; n++) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -263,25 +285,26 @@ export const check = (
       late,
       planted
     })
-    const { any, connections, mistakes, statuses } = made
+    const { any, connections, mistakes, run, statuses } = made
     const connected = new Set<User.User>()
     const keyOf = ({ role }: User.User) => `the ${role}`
 
     const connect = Effect.fn(function*(user: User.User, fault: keyof typeof networks = "good") {
       // Nobody connects again within the second of a revocation.
       yield* Effect.sleep("1 second")
-      const { client, tokens } = any()
-      const { keep, url } = yield* Promises.run(() => client.authorize({ scope: "read" }))
+      const { keep, url } = yield* Promises.run(() => run(({ client }) => client.authorize({ scope: "read" })))
       const back = yield* TestUsers.consent(user, url)
       yield* network.next([networks[fault], networks[fault]], "/oauth/")
-      yield* Promises.run(async () => tokens.connect(keyOf(user), await patiently(() => client.finish(back, keep))))
+      yield* Promises.run(() =>
+        run(async ({ client, tokens }) => tokens.connect(keyOf(user), await client.finish(back, keep)))
+      )
       yield* network.none
       connected.add(user)
     })
 
     /** A connected user stays connected: processes that ask at the same time get the same valid token. */
     const use = Effect.fn(function*(user: User.User, workers = 1) {
-      const ask = () => patiently(() => any().tokens.accessFor(keyOf(user))).catch((error: unknown) => String(error))
+      const ask = () => run(({ tokens }) => tokens.accessFor(keyOf(user))).catch((error: unknown) => String(error))
       const [token = "", ...others] = yield* Promises.run(() => Promise.all(Array.from({ length: workers }, ask)))
       expect(others.filter((other) => other !== token)).toEqual([])
       const access = yield* Effect.option(oauth.authenticate(Redacted.make(token)))
@@ -289,8 +312,8 @@ export const check = (
     })
 
     yield* connect(owner)
-    const subscribing = yield* Promises.run(() => any().tokens.accessFor(keyOf(owner)))
-    yield* Promises.run(() => any().client.subscribe(subscribing, callbackUrl, "club"))
+    const subscribing = yield* Promises.run(() => run(({ tokens }) => tokens.accessFor(keyOf(owner))))
+    yield* Promises.run(() => run(({ client }) => client.subscribe(subscribing, callbackUrl, "club")))
     for (const user of users) yield* connect(user)
     const parties: Registration.Parties = {
       athleteId: athlete.id,
@@ -323,7 +346,7 @@ export const check = (
           return yield* connect(users[step.user] ?? athlete, step.network)
         case "disconnect": {
           const user = users[step.user] ?? athlete
-          yield* Promises.run(() => patiently(() => any().tokens.disconnect(keyOf(user))))
+          yield* Promises.run(() => run(({ tokens }) => tokens.disconnect(keyOf(user))))
           connected.delete(user)
           return
         }
@@ -334,7 +357,7 @@ export const check = (
           if (step.dies) {
             const dying = any()
             yield* Promises.run(() => Promise.race([dying.tokens.accessFor(keyOf(user)).catch(() => {}), turns()]))
-            dying.isAlive = false
+            dying.kill()
           }
           yield* use(user, 2)
           return yield* network.none
@@ -361,9 +384,8 @@ export const check = (
     })
 
     const catchUp = Effect.gen(function*() {
-      const token = yield* Promises.run(() => any().tokens.accessFor(keyOf(owner)))
-      const { inbox } = any()
-      yield* Promises.run(() => Promise.race([inbox.catchUp(token), turns()]))
+      const token = yield* Promises.run(() => run(({ tokens }) => tokens.accessFor(keyOf(owner))))
+      yield* Promises.run(() => run(({ inbox }) => inbox.catchUp(token)))
     })
 
     for (const one of steps) {

@@ -34,7 +34,8 @@ const rows: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string
         VALUES (1, 1, 'evt_1', 'u', 'r', 1, '["","confirmed","","",[],""]', 4000, 4000, 4500, 'd', false, '[]')`
     ],
     "0002_autovacuum": [],
-    "0003_event_order": []
+    "0003_event_order": [],
+    "0004_repeats": []
   },
   startlist_service_migrations: {
     "0001_initial": [

@@ -127,10 +127,18 @@ const everything = Effect.gen(function*() {
     }))
   )
   const one = Option.getOrThrow(yield* deliveries.find(Delivery.DeliveryId.make(1)))
-  yield* queue.again(one, instant(0))
+  for (const only of [undefined, "unrepeated", "latest"] as const) yield* queue.again(one, instant(0), only)
+  yield* deliveries.repeats([one])
   for (const applicationId of [Option.none(), Option.some(application)]) {
     yield* deliveries.list({ applicationId, state: Option.none(), after: Option.none(), limit: 50 })
     yield* deliveries.list({ applicationId, state: Option.some("pending"), after: Option.some(one.id), limit: 50 })
+    yield* deliveries.list({
+      applicationId,
+      state: Option.some("exhausted"),
+      after: Option.none(),
+      limit: 50,
+      order: "oldest first"
+    })
   }
   yield* deliveries.purge(instant(5), 1000)
   yield* subscriptions.remove(Subscription.SubscriptionId.make(7), instant(0))
@@ -173,7 +181,7 @@ describe("the queries", () => {
           const sql = yield* SqlClient.SqlClient
           const planned = yield* sql<{ readonly name: string; readonly custom_plans: string }>`
             SELECT name, custom_plans FROM pg_prepared_statements`
-          expect(planned.map(({ name }) => name)).toContain("startlist_delivery_list_application_pdxcs")
+          expect(planned.map(({ name }) => name)).toContain("startlist_delivery_list_application_pdxcs_DESC")
           expect(planned.filter(({ custom_plans }) => Number(custom_plans) > 0)).toEqual([])
           for (const part of inSettle) recorded.set(part.statement.name, part)
           const scanned = scannedBy(yield* firstColumns(admin))

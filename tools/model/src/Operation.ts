@@ -174,6 +174,38 @@ const race: FastCheck.Arbitrary<Program> = FastCheck.tuple(
   return all.filter((_, place) => places.includes(place))
 })
 
+/** Connections of one user, workers with old tokens, and callback pages that are loaded again (law 1c). */
+const connections: FastCheck.Arbitrary<Program> = FastCheck.array(
+  FastCheck.oneof<FastCheck.WeightedArbitrary<Program>[]>(
+    {
+      weight: 1,
+      arbitrary: FastCheck.constant<Program>([
+        { _tag: "Consent", user: 0, application: 0, pkce: false },
+        { _tag: "Redeem", code: 0, key: "one", slip: "none" }
+      ])
+    },
+    {
+      weight: 3,
+      arbitrary: FastCheck.oneof(
+        FastCheck.record<Operation & { _tag: "Refresh" }>({
+          _tag: one("Refresh"),
+          token: FastCheck.nat(3),
+          key,
+          stolen: rarely
+        }),
+        FastCheck.record<Operation & { _tag: "Redeem" }>({
+          _tag: one("Redeem"),
+          code: FastCheck.nat(1),
+          key,
+          slip: one("none")
+        }),
+        FastCheck.constantFrom<Operation[]>({ _tag: "Wait", seconds: 59 }, { _tag: "Wait", seconds: 61 })
+      ).map((operation) => [operation])
+    }
+  ),
+  { minLength: 3, maxLength: 8 }
+).map((parts) => parts.flat())
+
 const sequence: ReadonlyArray<FastCheck.WeightedArbitrary<Operation>> = [
   { weight: 12, arbitrary: simple },
   { weight: 2, arbitrary: wait },
@@ -186,7 +218,8 @@ export const program = (length = 20): FastCheck.Arbitrary<Program> => {
   return FastCheck.array(
     FastCheck.oneof<FastCheck.WeightedArbitrary<Program>[]>(
       { weight: 15, arbitrary: part.map((operation) => [operation]) },
-      { weight: 4, arbitrary: race }
+      { weight: 4, arbitrary: race },
+      { weight: 1, arbitrary: connections }
     ),
     { maxLength: length, size: "max" }
   ).map((parts) => parts.flat())

@@ -1,6 +1,7 @@
 /**
  * The plan of honest applications, whose users revoke nothing: workers with old tokens, lost answers, reloaded callback
- * pages, and several connections of one user, on nodes that crash. Nobody may be signed out (law 1c).
+ * pages, and several connections of one user, on nodes that crash. Nobody may be signed out (law 1c). Every request has an
+ * `Idempotency-Key`: without one, a lost answer costs a new consent.
  */
 import { PCGRandom } from "effect/Utils"
 import { Fault } from "@startlist/testing/Faults"
@@ -24,13 +25,13 @@ export const make = (size: Size): ReadonlyArray<Step> => {
     void steps.push({ at, node: below(size.nodes), network, operation })
   const network = () =>
     likely(0.25 * size.faults) ? pick<NetworkFault>("request lost", "answer lost", "duplicated") : "none"
-  const redeem = (code: number, key: "" | "one"): Operation => ({ _tag: "Redeem", code, key, slip: "none" })
+  const redeem = (code: number, key: "one" | "two"): Operation => ({ _tag: "Redeem", code, key, slip: "none" })
   let at = 0
   const connect = (application: number, user: number) => {
     add(at += 50, { _tag: "Consent", application, user, pkce: likely(0.3) })
     add(at += 50, redeem(0, "one"), network())
-    // A browser loads the callback page again, with the session of the first time or without.
-    if (likely(0.4)) add(at + below(90_000), redeem(below(2), pick("one", "")), network())
+    // A browser loads the callback page again, with the session of the first time or with another one.
+    if (likely(0.4)) add(at + below(90_000), redeem(below(2), pick("one", "two")), network())
   }
   const refresh = (token: number): Operation => ({
     _tag: "Refresh",

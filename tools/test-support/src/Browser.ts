@@ -41,7 +41,9 @@ export const formsOf = (page: Page): ReadonlyArray<Form> =>
     const fields = new Map<string, string>()
     for (const [tag] of html.matchAll(/<input\b(?:[^>"]|"[^"]*")*>/gi)) {
       const name = attribute(tag, "name")
-      if (name !== undefined && attribute(tag, "type") !== "submit") fields.set(name, attribute(tag, "value") ?? "")
+      const type = attribute(tag, "type")
+      const isSent = type !== "submit" && (type !== "checkbox" || attribute(tag, "checked") !== undefined)
+      if (name !== undefined && isSent) fields.set(name, attribute(tag, "value") ?? "")
     }
     const buttons = [...html.matchAll(/<(?:button|input)\b(?:[^>"]|"[^"]*")*>/gi)].flatMap(([tag]) => {
       const name = attribute(tag, "name")

@@ -67,14 +67,21 @@ export const makeApplications = (atomically: Atomically, seal: Seal): Applicatio
         ).map(({ record }) => Record.application.read(record))
       ),
     insert: (application, value) =>
-      atomically((sql) => {
-        const statement = "insert into applications (version, record) values (1, '')"
-        const id = Application.ApplicationId.make(sql.insert(statement))
-        const secrets = { applicationId: id, version: 1, secrets: [{ ...ApplicationSecret.first, value }] }
-        sql.run("insert into signing_secrets values (?, 1, ?)", id, signing.write(secrets))
-        const made: Application.Application = { ...application, id, version: 1, state: "active", epoch: 0 }
-        return inserted(sql, "applications", id, Record.application, made)
-      }),
+      Effect.filterOrFail(
+        atomically((sql) => {
+          const [secret] = application.secrets
+          const known = "select record from applications where first_secret = ?"
+          if (secret !== undefined && sql.all(Row, known, secret.hash).length > 0) return undefined
+          const statement = "insert into applications (version, record, first_secret) values (1, '', ?)"
+          const id = Application.ApplicationId.make(sql.insert(statement, secret?.hash ?? null))
+          const secrets = { applicationId: id, version: 1, secrets: [{ ...ApplicationSecret.first, value }] }
+          sql.run("insert into signing_secrets values (?, 1, ?)", id, signing.write(secrets))
+          const made: Application.Application = { ...application, id, version: 1, state: "active", epoch: 0 }
+          return inserted(sql, "applications", id, Record.application, made)
+        }),
+        (made) => made !== undefined,
+        () => new Store.Conflict()
+      ),
     save: (next) => save(atomically, "applications", Record.application, next),
     findSigningSecrets: (id) =>
       atomically((sql) => findOne(sql, signing, "select record from signing_secrets where application = ?", id)),

@@ -11,7 +11,7 @@ import sqlite, { type BindValues, type Database } from "node-sqlite3-wasm"
  */
 export const tables = `
   create table if not exists applications (
-    id integer primary key autoincrement, version integer not null, record text not null);
+    id integer primary key autoincrement, version integer not null, record text not null, first_secret text unique);
   create table if not exists signing_secrets (
     application integer primary key, version integer not null, record text not null);
   create table if not exists grants (

@@ -100,11 +100,11 @@ export declare namespace ApplicationStore {
       readonly after: Option.Option<ApplicationId>
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<Application>, StoreError>
-    /** Stores an application together with its first signing secret. */
+    /** Stores an application with its first signing secret. `Conflict` if its client secret belongs to an earlier one. */
     readonly insert: (
       application: NewApplication,
       signingSecret: Redacted.Redacted<string>
-    ) => Effect.Effect<Application, StoreError>
+    ) => Effect.Effect<Application, Conflict | StoreError>
     /** Saves `next` over version `next.version - 1`. */
     readonly save: (next: Application) => Effect.Effect<void, Conflict | StoreError>
     readonly findSigningSecrets: (id: ApplicationId) => Effect.Effect<Option.Option<SigningSecrets>, StoreError>

@@ -20,7 +20,7 @@ import * as ApplicationSecret from "./ApplicationSecret.ts"
 import { first, type Lifetime, replace, type SecretRefused } from "./ApplicationSecret.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
-import { changing, foundOr, type StoreError } from "./Store.ts"
+import { changing, type Conflict, foundOr, type StoreError } from "./Store.ts"
 import { SubscriptionStore } from "./Subscription.ts"
 import { type UserId, UserStore } from "./User.ts"
 
@@ -47,6 +47,8 @@ export interface Rotation {
   readonly overlap?: Duration.Duration | undefined
   /** Number that the new secret must get. Otherwise the replacement is refused as `outdated`. Default: the next one. */
   readonly number?: number | undefined
+  /** The new client secret. Default: a random one. */
+  readonly secret?: Redacted.Redacted<string> | undefined
 }
 
 export class Applications extends Context.Tag("@startlist/core/Applications")<Applications, Applications.Service>() {}
@@ -59,8 +61,12 @@ export declare namespace Applications {
   export type Changed<A> = Effect.Effect<A, ApplicationNotFound | SecretRefused | StoreError>
 
   export interface Service {
-    /** Registers an application of a platform user. */
-    readonly create: (ownerId: UserId, settings: Settings) => Effect.Effect<Created, InvalidApplication | StoreError>
+    /** Registers an application of a platform user. With the `secret` of an earlier registration: `Conflict`. */
+    readonly create: (
+      ownerId: UserId,
+      settings: Settings,
+      secret?: Redacted.Redacted<string>
+    ) => Effect.Effect<Created, InvalidApplication | Conflict | StoreError>
     readonly change: (
       id: ApplicationId,
       settings: Application.Change
@@ -124,12 +130,12 @@ const make = Effect.gen(function*() {
         ? Effect.void
         : new InvalidApplication({ field: "owner_id", message: "the owner must be a platform user" }))
 
-  const create = Effect.fn("Applications.create")(function*(ownerId: UserId, settings: Settings) {
+  const create: Applications.Service["create"] = Effect.fn("Applications.create")(function*(ownerId, settings, given) {
     yield* checkName(settings.name)
     yield* Application.checkRedirectUris(settings.redirectUris)
     yield* Application.checkLinks(settings.links)
     yield* checkOwner(ownerId)
-    const secret = yield* secrets.make("client")
+    const secret = given ?? (yield* secrets.make("client"))
     const signingSecret = yield* secrets.makeSigning
     const application = yield* store.insert({
       ...settings,
@@ -160,8 +166,7 @@ const make = Effect.gen(function*() {
     if (Option.isSome(subscription)) yield* subscriptions.remove(subscription.value.id, yield* DateTime.now)
   })
 
-  // After a failure half-way, the owner can end the application again. The second removal is for a subscription that was
-  // inserted before the application ended.
+  // The second removal is for a subscription that was inserted before the application ended.
   const end = Effect.fn("Applications.end")(function*(id: ApplicationId) {
     yield* removeSubscription(id)
     yield* decide(id, Application.end)
@@ -169,8 +174,8 @@ const make = Effect.gen(function*() {
   })
 
   const rotateSecret = Effect.fn("Applications.rotateSecret")(
-    function*(id: ApplicationId, { number, overlap = policy.secretOverlap }: Rotation = {}) {
-      const secret = yield* secrets.make("client")
+    function*(id: ApplicationId, { number, overlap = policy.secretOverlap, secret: given }: Rotation = {}) {
+      const secret = given ?? (yield* secrets.make("client"))
       const hash = secrets.hash(Redacted.value(secret))
       const make = (lifetime: Lifetime) => ({ ...lifetime, hash })
       const application = yield* changing(find(id), store.save, replace(make, overlap, number))

@@ -135,10 +135,7 @@ const toAttempt = (answer: Answer, at: DateTime.Utc, ended: DateTime.Utc, policy
   }
 }
 
-/**
- * The pause before the next attempt: the policy's, spread by its jitter (`random` in [0, 1)). A `Retry-After` is
- * limited to [base, 2 × base].
- */
+/** The pause before the next attempt, spread by `random` in [0, 1). `Retry-After` is limited to [base, 2 × base]. */
 const pause = (base: Duration.Duration, answer: Answer, random: number, policy: Policy.Service): Duration.Duration => {
   const asked = answer._tag === "Answered" ? answer.retryAfter : Option.none()
   return Option.match(asked, {
@@ -165,10 +162,7 @@ export const next = (
   return { ...delivery, attempts, dueAt }
 }
 
-/**
- * Ends a delivery whose claims give no outcome: it may be the reason why workers end. The next event of its object is
- * delivered, as after the last failure.
- */
+/** Ends a delivery whose claims give no outcome: it may be why workers end. Then the next of its object is due. */
 export const setAside = (delivery: Delivery, now: DateTime.Utc): Delivery => ({
   ...delivery,
   state: "set_aside",

@@ -55,10 +55,7 @@ export type Event = typeof Event.Type
 /** The fields of an event that do not depend on the change. */
 export type EventOrigin = Pick<Event, "id" | "time" | "trace">
 
-/**
- * An effect that runs for each new event and returns its trace. Default: none. A program that exports spans provides
- * the `traceparent` of the current span.
- */
+/** Runs for each new event and returns its trace. Default: none. With spans: the `traceparent` of the current one. */
 export class CurrentTrace extends Context.Reference<CurrentTrace>()("@startlist/core/CurrentTrace", {
   defaultValue: (): Effect.Effect<Option.Option<string>> => Effect.succeedNone
 }) {}

@@ -21,10 +21,7 @@ export declare namespace GrantStore {
       applicationId: ApplicationId,
       limit: number
     ) => Effect.Effect<ReadonlyArray<Grant>, StoreError>
-    /**
-     * Saves `change.grant` over version `change.grant.version - 1` (for version 1: if there is none), with the
-     * deliveries of its events, all or nothing.
-     */
+    /** Saves `change.grant` over its previous version, if any, with the deliveries of its events, all or nothing. */
     readonly save: (change: Change) => Effect.Effect<void, Conflict | StoreError>
   }
 }

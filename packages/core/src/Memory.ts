@@ -16,10 +16,13 @@ import { cancel, type Enqueue, makeDeliveries } from "./internal/memoryDeliverie
 import { makeGrantStore } from "./internal/memoryGrants.ts"
 import { compareAndSet, makeState, newestFirst, saving, type State, wake } from "./internal/memoryState.ts"
 import { RegistrationId, RegistrationStore } from "./Registration.ts"
+import { Conflict } from "./Store.ts"
 import type { Stores } from "./Stores.ts"
 import { AlreadySubscribed, SubscriptionId, SubscriptionStore } from "./Subscription.ts"
 
-const makeApplicationStore = ({ applications, hints, lastIds, signingSecrets }: State): ApplicationStore.Service => ({
+const makeApplicationStore = (
+  { applications, firstSecrets, hints, lastIds, signingSecrets }: State
+): ApplicationStore.Service => ({
   find: (id) => Effect.sync(() => Option.fromNullable(applications.get(id))),
   list: ({ after, limit, owner }) =>
     Effect.sync(() =>
@@ -30,12 +33,15 @@ const makeApplicationStore = ({ applications, hints, lastIds, signingSecrets }: 
         .slice(0, limit)
     ),
   insert: (application, value) =>
-    Effect.sync(() => {
+    Effect.suspend(() => {
+      const [secret] = application.secrets
+      if (secret !== undefined && firstSecrets.has(secret.hash)) return Effect.fail(new Conflict())
+      if (secret !== undefined) firstSecrets.add(secret.hash)
       const id = ApplicationId.make(++lastIds.application)
       const inserted: Application = { ...application, id, version: 1, state: "active", epoch: 0 }
       applications.set(id, inserted)
       signingSecrets.set(id, { applicationId: id, version: 1, secrets: [{ ...first, value }] })
-      return inserted
+      return Effect.succeed(inserted)
     }),
   save: (next) => saving(() => applications.has(next.id) && compareAndSet(applications, next.id, next) && wake(hints)),
   findSigningSecrets: (id) => Effect.sync(() => Option.fromNullable(signingSecrets.get(id))),

@@ -52,10 +52,7 @@ export type OnReplay = (replay: Replay) => Effect.Effect<void>
 /** Common input of exchanges and refreshes. */
 interface Asked {
   readonly client: ClientCredentials
-  /**
-   * The client's `Idempotency-Key`: 1 to 255 printable characters. The same request with the same key gets the same
-   * answer (`Policy.refreshRetry`).
-   */
+  /** The client's `Idempotency-Key`: 1 to 255 printable characters. A repeat with it gets the same answer. */
   readonly idempotencyKey?: Option.Option<string>
   /** Default: no effect. */
   readonly onReplay?: OnReplay
@@ -69,10 +66,7 @@ export interface Exchange extends Asked {
 
 export interface Refresh extends Asked {
   readonly token: Redacted.Redacted<string>
-  /**
-   * The requested scope (RFC 6749 §6), which the interface does not list. It must not exceed the grant. A smaller one
-   * does not narrow the tokens.
-   */
+  /** The requested scope (RFC 6749 §6), within that of the grant. A smaller one does not narrow the tokens. */
   readonly scope?: Option.Option<Scope>
 }
 

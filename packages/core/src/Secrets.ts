@@ -51,6 +51,8 @@ export interface TokenKey {
    * not even with the key and the database.
    */
   readonly derive: (origin: Origin, accessName: string, refreshName: string) => TokenPair
+  /** The client secret of an origin: the same one each time, which nobody can guess without the key. */
+  readonly deriveSecret: (origin: string) => Redacted.Redacted<string>
   /** Whether this key derived a refresh token, at any time. */
   readonly isAuthentic: (refreshToken: Redacted.Redacted<string>) => boolean
 }

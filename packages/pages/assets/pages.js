@@ -1,6 +1,14 @@
-// Adds to pages that work without it: buttons that copy a value, and times in the reader's own time zone. The labels are
-// attributes of the script element, in the language of the page.
+// Adds to pages that work without it: forms are sent once, buttons copy a value, and times are in the reader's own time
+// zone. The labels are attributes of the script element, in the language of the page.
 {
+  // A second press while the next page loads sends nothing, until the reader gives up or comes back to this page.
+  const sent = new Map()
+  document.addEventListener("submit", (event) => {
+    if (Date.now() < sent.get(event.target)) event.preventDefault()
+    else sent.set(event.target, Date.now() + 10_000)
+  })
+  addEventListener("pageshow", () => sent.clear())
+
   const { copied, copy, locale } = document.currentScript.dataset
 
   const addButton = (element, status) => {

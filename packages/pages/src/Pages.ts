@@ -62,26 +62,28 @@ export const account: Routes<OAuth | Authentication> = compressed(Effect.map(
  * `/developer/applications`: a platform user's applications, their secrets, subscriptions and deliveries. `/developer`
  * leads there.
  */
-export const developer: Routes<Applications | Deliveries | OAuth | Subscriptions | Throttle | Authentication> =
-  compressed(
-    Effect.map(
-      Effect.all([
-        ApplicationPages.make,
-        WebhookPages.make,
-        DeliveryPages.make,
-        Effect.all([Alias.make("/developer", "/developer/applications")]),
-        furniture
-      ]),
-      (made) => made.flat()
-    )
-  )
-
-/** Consent, authorised applications and developer pages, for servers with any kind of sign-in. */
-export const routes: Routes<Applications | Deliveries | OAuth | Subscriptions | Throttle | Authentication | UserStore> =
+export const developer: Routes<
+  Applications | Deliveries | OAuth | Secrets | Subscriptions | Throttle | Authentication
+> = compressed(
   Effect.map(
-    Effect.all([consent, account, developer]),
+    Effect.all([
+      ApplicationPages.make,
+      WebhookPages.make,
+      DeliveryPages.make,
+      Effect.all([Alias.make("/developer", "/developer/applications")]),
+      furniture
+    ]),
     (made) => made.flat()
   )
+)
+
+/** Consent, authorised applications and developer pages, for servers with any kind of sign-in. */
+export const routes: Routes<
+  Applications | Deliveries | OAuth | Secrets | Subscriptions | Throttle | Authentication | UserStore
+> = Effect.map(
+  Effect.all([consent, account, developer]),
+  (made) => made.flat()
+)
 
 /** `/`, for a server that is only Startlist: links to its other pages. */
 export const welcome: Effect.Effect<Route, never, Authentication> = Effect.map(Welcome.make, compressedRoute)

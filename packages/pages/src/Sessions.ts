@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { Secrets } from "@startlist/core/Secrets"
+import type { User } from "@startlist/core/User"
 import { Accounts } from "./Accounts.ts"
 import { header, type Request } from "@startlist/http/Message"
 import { write } from "@startlist/http/Parameters"
@@ -71,9 +72,9 @@ export const deviceOf = (request: Request, config: HttpConfig.Service): Option.O
 export const setDeviceCookie = (value: Redacted.Redacted<string>, config: HttpConfig.Service): string =>
   stringify("device", Redacted.value(value), config, { maxAge: Duration.toSeconds(deviceLifetime) })
 
-/** The form token of a session. The session value cannot be derived from it. */
-export const csrfOf = (session: Redacted.Redacted<string>, secrets: Secrets.Service): string =>
-  secrets.hash(`csrf:${Redacted.value(session)}`)
+/** The form token of a session, which names its user. The session value cannot be derived from it. */
+export const csrfOf = (session: Redacted.Redacted<string>, secrets: Secrets.Service, user?: User): string =>
+  (user === undefined ? "" : `for-${user.id}.`) + secrets.hash(`csrf:${Redacted.value(session)}`)
 
 /** Authentication by the session cookie, with sign-in at `/login` and sign-out at `/logout`. */
 export const layer: Layer.Layer<Authentication, never, Accounts | Secrets> = Layer.effect(
@@ -89,7 +90,7 @@ export const layer: Layer.Layer<Authentication, never, Accounts | Secrets> = Lay
           onSome: (session) =>
             Effect.map(
               accounts.findSession(session),
-              Option.map((user) => ({ user, csrf: csrfOf(session, secrets) }))
+              Option.map((user) => ({ user, csrf: csrfOf(session, secrets, user) }))
             )
         }),
       signInUrl: (returnTo, prompt) =>

@@ -48,6 +48,47 @@ describe("/login", () => {
       expect((yield* browser.post("/login", { ...hidden, email })).status).toBe(422)
     }))
 
+  testing("a form of an earlier session signs in if the browser says that it is ours", () =>
+    Effect.gen(function*() {
+      const browser = yield* Browser.make
+      const credentials = { email, password: `password of ${email}`, return_to: "/account/security" }
+      const { hidden } = Browser.formTo("/login", yield* browser.get("/login"))
+      const post = (site?: string) =>
+        browser.post("/login", { ...hidden, ...credentials }, site === undefined ? {} : { "sec-fetch-site": site })
+      // Another tab that was restored at the same time has replaced the cookie.
+      browser.cookies.clear()
+      yield* browser.get("/login")
+      for (const site of [undefined, "same-site", "none", "cross-site"]) {
+        expect([site, (yield* post(site)).status]).toEqual([site, 403])
+      }
+      expect(yield* post("same-origin")).toMatchObject({ status: 303, headers: { location: "/account/security" } })
+      // Now somebody is signed in, so an older form leads on, whatever it contains.
+      for (const site of [undefined, "same-site", "same-origin"]) {
+        expect(yield* post(site)).toMatchObject({ status: 303, headers: { location: "/account/security" } })
+      }
+      expect((yield* browser.get("/account/security")).status).toBe(200)
+    }))
+
+  testing(
+    "a form of an earlier session of the same user does its work, and that of another user changes nothing",
+    () =>
+      Effect.gen(function*() {
+        const browser = yield* Browser.make
+        const sameOrigin = { "sec-fetch-site": "same-origin" }
+        yield* browser.signIn(email)
+        const old = Browser.formTo("/account/security/sessions", yield* browser.get("/account/security")).hidden
+        const sent = (headers: {}) => browser.post("/account/security/sessions", { ...old, session: "others" }, headers)
+        yield* browser.post("/logout", old)
+        yield* browser.signIn("organizer@example.test")
+        expect((yield* sent(sameOrigin)).status).toBe(403)
+        yield* browser.post("/logout", old, sameOrigin)
+        yield* browser.signIn(email)
+        expect((yield* sent({})).status).toBe(403)
+        expect((yield* sent({ ...sameOrigin, origin: "https://evil.test" })).status).toBe(403)
+        expect((yield* sent(sameOrigin)).status).toBe(303)
+      })
+  )
+
   testing(
     "a forged form signs nobody in: no token, another browser's, no cookie, a foreign origin",
     () =>

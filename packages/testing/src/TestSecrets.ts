@@ -29,6 +29,7 @@ export const key = (secret: string): TokenKey => {
         refreshToken: Redacted.make(refresh + tagOf(refresh))
       }
     },
+    deriveSecret: (origin) => Redacted.make(`${prefixes.client}${mark}${fingerprint(`${secret} derives\n${origin}`)}`),
     isAuthentic: (refreshToken) => {
       const text = Redacted.value(refreshToken)
       const tag = tagOf("")

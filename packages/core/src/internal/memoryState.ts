@@ -6,6 +6,7 @@ import type { Application, ApplicationId, SigningSecrets } from "../Application.
 import type { Delivery, DeliveryId } from "../Delivery.ts"
 import type { Grant } from "../Grant.ts"
 import type { Registration, RegistrationId } from "../Registration.ts"
+import type { TokenHash } from "../Secrets.ts"
 import { Conflict } from "../Store.ts"
 import type { Subscription, SubscriptionId } from "../Subscription.ts"
 import type { UserId } from "../User.ts"
@@ -22,6 +23,8 @@ export interface Queued {
 export const makeState = () => ({
   applications: new Map<ApplicationId, Application>(),
   signingSecrets: new Map<ApplicationId, SigningSecrets>(),
+  /** The client secrets with which applications were inserted. */
+  firstSecrets: new Set<TokenHash>(),
   grants: new Map<ApplicationId, Map<UserId, Grant>>(),
   subscriptions: new Map<SubscriptionId, Subscription>(),
   registrations: new Map<RegistrationId, Registration>(),

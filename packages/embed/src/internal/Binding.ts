@@ -122,7 +122,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
             (owner) =>
               applications.create(owner, { ...settings, requirePkce }).pipe(
                 Effect.map((made) => ({ ...withSecret(made), signingSecret: Redacted.value(made.signingSecret) })),
-                Effect.catchTag("InvalidApplication", invalid)
+                Effect.catchTags({ InvalidApplication: invalid, Conflict: Effect.die })
               )
           ),
         change: (id, settings) =>

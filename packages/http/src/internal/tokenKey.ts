@@ -19,6 +19,7 @@ export const makeTokenKey = ({ hmacFor, isSame }: Hashing): TokenKey => {
   const deriveAccess = hmacFor("startlist access token")
   const deriveRefresh = hmacFor("startlist refresh token")
   const authenticate = hmacFor("startlist refresh token tag")
+  const deriveClient = hmacFor("startlist client secret")
   const tagOf = (text: string): string => authenticate(text).slice(0, tagLength)
 
   return {
@@ -32,6 +33,7 @@ export const makeTokenKey = ({ hmacFor, isSame }: Hashing): TokenKey => {
         refreshToken: Redacted.make(refresh + tagOf(refresh))
       }
     },
+    deriveSecret: (origin) => Redacted.make(prefixes.client + deriveClient(origin)),
     isAuthentic: (refreshToken) => {
       const text = Redacted.value(refreshToken)
       return text.length >= tagLength && isSame(tagOf(text.slice(0, -tagLength)), text.slice(-tagLength))

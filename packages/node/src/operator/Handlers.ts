@@ -200,7 +200,8 @@ const applications = HttpApiBuilder.group(Api, "applications", (handlers) =>
             client_secret: Wire.reveal(secret),
             signing_secret: Wire.reveal(signingSecret)
           })),
-          Effect.catchTags({ ...orUnavailable, ...badApplication })
+          // Only a given secret can belong to another application.
+          Effect.catchTags({ ...orUnavailable, ...badApplication, Conflict: Effect.die })
         ))
       .handle("listApplications", ({ urlParams: { after, limit } }) =>
         store.list({ owner: Option.none(), after, limit }).pipe(

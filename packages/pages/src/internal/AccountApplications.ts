@@ -87,7 +87,8 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Authentica
         yield* Effect.catchTag(
           recorded(Effect.tap(oauth.revokeByUser(applicationId.value, signedIn.user.id), audit.record(entry))),
           "GrantNotFound",
-          () => new NotFound()
+          // The form was sent twice, or from another window: the application has no access.
+          () => Effect.void
         )
         return redirect(`${here}?${revoked}`)
       }))

@@ -7,8 +7,13 @@ import { type HttpConfig, originOf } from "@startlist/http/HttpConfig"
 /** The parameters of a form, and whether it carries the token of the session. */
 export interface Posted {
   readonly parameters: Parameters
-  /** Whether the form has this token and comes from this service. Otherwise it must not change anything. */
+  /**
+   * Whether the form comes from this service, and from this session or an earlier one of the same user in this browser.
+   * Otherwise it must not change anything.
+   */
   readonly isGenuine: (csrf: string) => boolean
+  /** Whether the browser says that the form comes from this origin (Fetch Metadata): then it is ours. */
+  readonly isOurs: boolean
 }
 
 /** Reads a form. With `known`, only these fields must not repeat. */
@@ -17,10 +22,20 @@ export const read = (
   config: HttpConfig.Service,
   known?: ReadonlyArray<string>
 ): Either.Either<Posted, Unreadable | Ambiguous> =>
-  Either.map(readOnce(request, known), (parameters) => ({
-    parameters,
-    isGenuine: (csrf) => isSameOrigin(request, config) && isEqual(get(parameters, "csrf") ?? "", csrf)
-  }))
+  Either.map(readOnce(request, known), (parameters) => {
+    const sent = get(parameters, "csrf") ?? ""
+    const isOurs = header(request, "sec-fetch-site") === "same-origin"
+    return {
+      parameters,
+      isOurs,
+      isGenuine: (csrf) =>
+        isSameOrigin(request, config) &&
+        (isEqual(sent, csrf) || isOurs && userOf(csrf) !== "" && userOf(sent) === userOf(csrf))
+    }
+  })
+
+/** The user of a form token by `Sessions.csrfOf`. Other tokens have none. */
+const userOf = (csrf: string): string => /^for-\d+\./.exec(csrf)?.[0] ?? ""
 
 /**
  * Whether the browser names no other origin as that of the form. Our pages have the referrer policy `no-referrer`, so

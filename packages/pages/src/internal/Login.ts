@@ -114,13 +114,16 @@ export const make: Effect.Effect<
 
   const signIn: Endpoint = (request) =>
     Effect.gen(function*() {
-      const { isGenuine, parameters } = yield* Forms.read(request, config)
+      const { isGenuine, isOurs, parameters } = yield* Forms.read(request, config)
       const returnTo = ReturnTo.safe(get(parameters, "return_to"), home)
       const isAgain = get(parameters, "prompt") === "login"
       const email = get(parameters, "email")?.trim() ?? ""
       const password = get(parameters, "password") ?? ""
       const session = sessionOf(request, config)
-      if (!Option.exists(session, (value) => isGenuine(csrfOf(value, secrets)))) {
+      if (!Option.exists(session, (value) => isOurs || isGenuine(csrfOf(value, secrets)))) {
+        // Another tab has signed in, or the form was sent twice.
+        const user = Option.isSome(session) ? yield* accounts.findSession(session.value) : Option.none()
+        if (Option.isSome(user) && !isAgain) return redirect(returnTo)
         return yield* show(request, { status: 403, returnTo, isAgain, email, problem: { kind: "stale" } })
       }
       if (email === "") {
@@ -174,11 +177,12 @@ export const make: Effect.Effect<
 
   const signOut: Endpoint = (request) =>
     Effect.gen(function*() {
-      const { isGenuine, parameters } = yield* Forms.read(request, config)
+      const { isGenuine, isOurs, parameters } = yield* Forms.read(request, config)
       const session = sessionOf(request, config)
       if (Option.isSome(session)) {
-        if (!isGenuine(csrfOf(session.value, secrets))) return forged(request)
         const user = yield* accounts.findSession(session.value)
+        const csrf = csrfOf(session.value, secrets, Option.getOrUndefined(user))
+        if (!isOurs && !isGenuine(csrf)) return forged(request)
         yield* accounts.endSession(session.value)
         if (Option.isSome(user)) yield* record("logout", Party.User({ userId: user.value.id }), request)
       }

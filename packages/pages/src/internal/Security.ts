@@ -14,7 +14,7 @@ import { get, type Parameters, readOnce, write } from "@startlist/http/Parameter
 import { Malformed, type Refusal } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import type { Throttle } from "@startlist/http/Throttle"
-import { Accounts } from "../Accounts.ts"
+import { Accounts, type PasswordChange } from "../Accounts.ts"
 import { csrfOf, sessionOf } from "../Sessions.ts"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
@@ -63,7 +63,7 @@ export const make: Effect.Effect<
       const session = sessionOf(request, config)
       const user = Option.isSome(session) ? yield* accounts.findSession(session.value) : Option.none()
       return Option.isSome(session) && Option.isSome(user)
-        ? yield* serve({ user: user.value, session: session.value, csrf: csrfOf(session.value, secrets) })
+        ? yield* serve({ user: user.value, session: session.value, csrf: csrfOf(session.value, secrets, user.value) })
         : errors.signIn(request, `${base}/login?${write([["return_to", here]])}`)
     })
 
@@ -99,6 +99,14 @@ export const make: Effect.Effect<
 
   const visit: Endpoint = (request) => withVisitor(request, (visitor) => show(request, visitor, 200))
 
+  /** A form that is sent twice finds the new password in place. */
+  const orRepeated = (email: string, next: string) => (change: PasswordChange) =>
+    Effect.gen(function*() {
+      if (change._tag !== "Refused") return change
+      const { _tag } = yield* accounts.verifyPassword(email, Redacted.make(next))
+      return _tag === "Correct" ? { _tag: "Repeated" as const } : change
+    })
+
   const changePassword: Endpoint = (request) =>
     posted(request, (visitor, parameters) =>
       Effect.gen(function*() {
@@ -115,7 +123,7 @@ export const make: Effect.Effect<
               change,
               ({ _tag }) => _tag === "Changed" ? record(request, "password_changed", user.id) : Effect.void
             )
-          ),
+          ).pipe(Effect.flatMap(orRepeated(user.email, next))),
           ({ _tag }) => _tag === "Refused"
         )
         if ("wait" in guess) {
@@ -124,6 +132,7 @@ export const make: Effect.Effect<
         }
         switch (guess.checked._tag) {
           case "Changed":
+          case "Repeated":
             return redirect(`${here}?changed`)
           case "Refused":
             return yield* show(request, visitor, 403, { kind: "wrong" })

@@ -36,9 +36,12 @@ export const make = (
     const insert = {
       name: `${p}application_insert`,
       text: `INSERT INTO ${p}applications
-          (id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, signing_version, signing_secrets, links)
+          (id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, signing_version, signing_secrets, links,
+            first_secret)
         OVERRIDING SYSTEM VALUE
-        VALUES ($7::bigint, 1, $1::bigint, $2::text, $3::json, $4::boolean, $5::json, $6::bigint, 1, $8::json, $9::json)
+        VALUES ($7::bigint, 1, $1::bigint, $2::text, $3::json, $4::boolean, $5::json, $6::bigint, 1, $8::json, $9::json,
+          $5::json->0->>0)
+        ON CONFLICT (first_secret) DO NOTHING
         RETURNING ${columns}`
     }
     const findSigning = {
@@ -89,7 +92,7 @@ export const make = (
             sealedOf(seal, id, [{ ...first, value }]),
             linksOf(links)
           ])
-          return row ? toApplication(row) : yield* Effect.dieMessage("an insert returned nothing")
+          return row ? toApplication(row) : yield* new Conflict()
         }),
       findSigningSecrets: (id) =>
         Effect.map(

@@ -152,16 +152,27 @@ const repeats = (p: string): ReadonlyArray<string> => [
   `CREATE INDEX ${p}deliveries_newest ON ${p}deliveries (subscription_id, object_id, sequence) WHERE state = 'd'`
 ]
 
+/** `0005`: the fingerprint of the client secret with which an application was registered, so that it registers once. */
+const firstSecret = (p: string): ReadonlyArray<string> => [
+  `ALTER TABLE ${p}applications ADD COLUMN first_secret text`,
+  `CREATE UNIQUE INDEX ${p}applications_first_secret ON ${p}applications (first_secret)`
+]
+
 /** The statements of each migration by number and name, in order. `prefix` begins every name. */
 const steps: Readonly<Record<string, (prefix: string) => ReadonlyArray<string>>> = {
   "0001_initial": initial,
   "0002_autovacuum": autovacuum,
   "0003_event_order": eventOrder,
-  "0004_repeats": repeats
+  "0004_repeats": repeats,
+  "0005_first_secret": firstSecret
 }
 
 /** Tables of earlier steps whose definition a step changes. */
-const changed: Readonly<Record<string, string>> = { "0003_event_order": "deliveries", "0004_repeats": "deliveries" }
+const changed: Readonly<Record<string, string>> = {
+  "0003_event_order": "deliveries",
+  "0004_repeats": "deliveries",
+  "0005_first_secret": "applications"
+}
 
 /** Changes with the schema, or with the name of a migration. */
 export const fingerprint = Object.entries(steps).flatMap(([name, step]) => [name, ...step("")]).join(";")

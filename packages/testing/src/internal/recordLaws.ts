@@ -178,6 +178,25 @@ export const recordLaws: LawGroup<Stores> = {
         yield* f.cleanUp
       }
     ),
+    storeLaw(
+      "an application is inserted once with the same client secret, also after the secret is replaced",
+      function*(f) {
+        const owner = yield* f.user()
+        const { id: _, state: __, epoch: ___, version: ____, ...given } = {
+          ...(yield* f.application(owner)),
+          secrets: [{ ...first, hash: f.hash() }]
+        }
+        const insert = () => Effect.option(f.applications.insert(given, Redacted.make("whsec")))
+        const inserted = (yield* Effect.forEach([1, 2, 3], insert, { concurrency: "unbounded" })).flatMap(
+          Option.toArray
+        )
+        same(inserted.length, 1, "the number of insertions at the same time that succeed")
+        const [app] = inserted
+        if (app === undefined) return
+        yield* f.applications.save({ ...app, version: 2, secrets: [{ ...first, hash: f.hash() }] })
+        same(yield* tagOf(f.applications.insert(given, Redacted.make("whsec"))), "Conflict")
+      }
+    ),
     storeLaw("a record that was looked for before it was inserted is found", function*(f) {
       const { app } = yield* f.subscribed
       const owner = yield* f.user()

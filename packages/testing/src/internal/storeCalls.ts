@@ -1,8 +1,9 @@
 /** The calls of random programs over the stores that change something. */
-import { type Application, State } from "@startlist/core/Application"
-import { first } from "@startlist/core/ApplicationSecret"
+import { type Application, type ApplicationId, State } from "@startlist/core/Application"
+import { type ClientSecret, first } from "@startlist/core/ApplicationSecret"
 import { type Delivery, State as DeliveryState } from "@startlist/core/Delivery"
 import { emptyUpdates } from "@startlist/core/Registration"
+import type { TokenHash } from "@startlist/core/Secrets"
 import type { Subscription, SubscriptionId } from "@startlist/core/Subscription"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -30,6 +31,12 @@ const versionAfter = (version: number, draw: Draw): number => version + draw.cho
 const isNew = (id: number, others: Iterable<number>): void =>
   holds(id > Math.max(0, ...others), `identifier ${id} is a new one`)
 
+/** The settings with this fingerprint of the first client secret, by which a store recognises a repeated insertion. */
+const withFirst = <A extends { readonly secrets: ReadonlyArray<ClientSecret> }>(hash: TokenHash, fields: A): A => ({
+  ...fields,
+  secrets: fields.secrets.map((secret, place) => place === 0 ? { ...secret, hash } : secret)
+})
+
 export const insertApplication: MakeCall = ({ model, now, users }, by, draw) => {
   if (model.applications.size >= 4) return undefined
   const given = {
@@ -37,12 +44,15 @@ export const insertApplication: MakeCall = ({ model, now, users }, by, draw) => 
     requirePkce: draw.number(2) === 1,
     secrets: [{ ...first, hash: by.hash() }],
     createdAt: now,
-    ...draw.number(3) === 2 ? draw.any(settings) : {},
+    ...draw.number(3) === 2 ? withFirst(by.hash(), draw.any(settings)) : {},
     name: by.name("application"),
     ownerId: draw.choice(...users).id
   }
   const value = Redacted.make(by.name("whsec"))
-  const act = (model: StoreModel, { id }: Pick<Application, "id">) => {
+  const insert = Effect.catchTag(by.applications.insert(given, value), "Conflict", ({ _tag }) => Effect.succeed(_tag))
+  const act = (model: StoreModel, id: ApplicationId | undefined) => {
+    if (model.firstSecrets.has(given.secrets[0]?.hash)) return "Conflict"
+    if (id === undefined) return "an application"
     isNew(id, model.applications.keys())
     const inserted: Application = { ...given, id, version: 1, state: "active", epoch: 0 }
     const secrets = [{ ...first, value }]
@@ -50,11 +60,11 @@ export const insertApplication: MakeCall = ({ model, now, users }, by, draw) => 
     return inserted
   }
   const owned = by.applications.list({ owner: Option.some(given.ownerId), after: Option.none(), limit: 5 })
-  return call(by.applications.insert(given, value), act, {
+  return call(insert, (model, answer) => act(model, typeof answer === "string" ? undefined : answer.id), {
     recovered: Effect.map(owned, (all) => (model) => {
       const inserted = all.find(({ name }) => name === given.name)
       holds(inserted !== undefined, "the application is inserted")
-      if (inserted !== undefined) act(model, inserted)
+      if (inserted !== undefined) act(model, inserted.id)
     })
   })
 }

@@ -68,6 +68,8 @@ const isDue = ({ claim, delivery: { dueAt } }: Stored, { now }: ClaimRequest): b
 
 export class StoreModel {
   readonly applications: Map<ApplicationId, Application>
+  /** The client secrets with which applications were inserted. */
+  readonly firstSecrets: Set<string | undefined>
   readonly grants: Map<string, Grant>
   readonly registrations: Map<RegistrationId, Registration>
   readonly signingSecrets: Map<ApplicationId, SigningSecrets>
@@ -87,6 +89,7 @@ export class StoreModel {
   /** Empty, or a copy. */
   constructor(other?: StoreModel) {
     this.applications = new Map(other?.applications)
+    this.firstSecrets = new Set(other?.firstSecrets)
     this.grants = new Map(other?.grants)
     this.registrations = new Map(other?.registrations)
     this.signingSecrets = new Map(other?.signingSecrets)
@@ -114,6 +117,7 @@ export class StoreModel {
 
   insertApplication(application: Application, secrets: SigningSecrets): void {
     this.applications.set(application.id, application)
+    this.firstSecrets.add(application.secrets[0]?.hash)
     this.signingSecrets.set(application.id, secrets)
   }
 

@@ -4,17 +4,18 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import type { Application, InvalidApplication, Settings } from "@startlist/core/Application"
 import { live } from "@startlist/core/ApplicationSecret"
-import { Applications } from "@startlist/core/Applications"
+import { Applications, type Created, type Registered } from "@startlist/core/Applications"
 import type { Deliveries } from "@startlist/core/Deliveries"
 import { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
+import type { Secrets } from "@startlist/core/Secrets"
 import { Text } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
-import type { UserId } from "@startlist/core/User"
-import { redirect, type Request } from "@startlist/http/Message"
+import { redirect, type Request, type Response } from "@startlist/http/Message"
 import { recorded } from "@startlist/http/Audit"
 import * as Allowance from "@startlist/http/Allowance"
 import * as Validations from "@startlist/http/Validations"
@@ -25,6 +26,7 @@ import type { Endpoint, Route } from "@startlist/http/Router"
 import { HttpConfig } from "@startlist/http/HttpConfig"
 import type { Throttle } from "@startlist/http/Throttle"
 import type { Authentication } from "../../Authentication.ts"
+import * as FormKeys from "../FormKeys.ts"
 import * as Page from "../Page.ts"
 import { ApplicationsView, type Refused } from "./ApplicationsView.tsx"
 import { ApplicationView } from "./ApplicationView.tsx"
@@ -39,7 +41,7 @@ const pageSize = 50
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | OAuth | Subscriptions | Throttle | Authentication
+  Applications | Deliveries | OAuth | Secrets | Subscriptions | Throttle | Authentication
 > = Effect.gen(function*() {
   const applications = yield* Applications
   const sent = yield* SentDeliveries.make
@@ -49,17 +51,11 @@ export const make: Effect.Effect<
   const { authUrl, baseUrl } = yield* HttpConfig
   const owner = yield* Owner.make
   const spend = yield* Allowance.make
+  const formKeys = yield* FormKeys.make
   const validate = yield* Validations.make
-
-  /** Owners with a registration in progress. A double click must not register two applications. */
-  const registering = new Set<UserId>()
 
   const ownedBy = ({ signedIn }: Owner.OwnerContext, after: Option.Option<Application["id"]>, limit: number) =>
     applications.list({ owner: Option.some(signedIn.user.id), after, limit })
-
-  /** The first application of the list, to detect a form that is sent twice. */
-  const newestOf = (context: Owner.OwnerContext) =>
-    Effect.map(ownedBy(context, Option.none(), 1), ([newest]) => String(newest?.id ?? 0))
 
   const showList = (
     context: Owner.OwnerContext,
@@ -72,7 +68,7 @@ export const make: Effect.Effect<
         context,
         applications: found.slice(0, pageSize),
         more: found.length > pageSize,
-        newest: yield* newestOf(context),
+        formKey: yield* formKeys.make,
         ...(shown.refused === undefined ? {} : { refused: shown.refused })
       })
       return Page.html(status, view)
@@ -85,30 +81,55 @@ export const make: Effect.Effect<
         return yield* showList(context, 200, { after })
       }))
 
+  /** The application that an earlier request with this secret has registered, as the answer to that request. */
+  const registeredBefore = (context: Owner.OwnerContext, secret: Redacted.Redacted<string>) =>
+    Effect.gen(function*() {
+      const newest = yield* ownedBy(context, Option.none(), pageSize)
+      const found = yield* Effect.findFirst(newest, ({ secrets }) => formKeys.isIn(secrets, secret))
+      if (Option.isNone(found)) return Option.none<Created>()
+      const application = found.value
+      const [signing] = (yield* applications.signingSecrets(application.id)).secrets
+      return Option.fromNullable(signing && { application, secret, signingSecret: signing.value })
+    }).pipe(Effect.catchTag("ApplicationNotFound", () => Effect.succeed(Option.none<Created>())))
+
   const register: Endpoint = (request) =>
     owner.withOwner(
       request,
       Owner.home,
       (context) =>
         owner.posted(request, context, (parameters) =>
-          recorded(Effect.suspend(() => {
+          Effect.gen(function*() {
             const values = readSettings(parameters)
             const ownerId = context.signedIn.user.id
-            const outdated = showList(context, 409, { refused: { values, problem: undefined } })
-            if (registering.has(ownerId)) return outdated
-            registering.add(ownerId)
-            return Effect.gen(function*() {
-              if (get(parameters, "newest") !== (yield* newestOf(context))) return yield* outdated
-              const registered = yield* spend("application", ownerId, applications.create(ownerId, values))
-              yield* owner.record(request, "application_created", context, registered.application)
-              return Page.html(201, SecretView({ context, registered, formerUntil: Option.none() }))
-            }).pipe(Effect.ensuring(Effect.sync(() => registering.delete(ownerId))))
-          })).pipe(
-            Effect.catchTag(
-              "InvalidApplication",
-              (problem) => showList(context, 422, { refused: { values: readSettings(parameters), problem } })
+            const showNew = (registered: Created) =>
+              Page.html(201, SecretView({ context, registered, formerUntil: Option.none() }))
+            const secret = yield* formKeys.secretOf(get(parameters, "key"), ownerId, JSON.stringify(values))
+            if (Option.isNone(secret)) {
+              return yield* showList(context, 409, { refused: { values, problem: undefined } })
+            }
+            const before = yield* registeredBefore(context, secret.value)
+            if (Option.isSome(before)) return showNew(before.value)
+            const create = applications.create(ownerId, values, secret.value)
+            return yield* recorded(
+              spend("application", ownerId, create).pipe(
+                Effect.tap(({ application }) => owner.record(request, "application_created", context, application)),
+                Effect.map(showNew)
+              )
+            ).pipe(
+              Effect.catchTags({
+                // Another request of the same form was faster.
+                Conflict: () =>
+                  Effect.flatMap(
+                    registeredBefore(context, secret.value),
+                    Option.match({
+                      onNone: () => showList(context, 409, { refused: { values, problem: undefined } }),
+                      onSome: (registered) => Effect.succeed(showNew(registered))
+                    })
+                  ),
+                InvalidApplication: (problem) => showList(context, 422, { refused: { values, problem } })
+              })
             )
-          ))
+          }))
     )
 
   /** The address to which the application sends users. */
@@ -143,6 +164,7 @@ export const make: Effect.Effect<
         subscription: yield* subscriptions.findByApplication(application.id),
         hours: yield* sent.lastDay(application.id),
         secrets: live(application.secrets, yield* DateTime.now),
+        formKey: yield* formKeys.make,
         overlap: policy.secretOverlap
       })
       return Page.html(status, view)
@@ -174,25 +196,46 @@ export const make: Effect.Effect<
       )
     })
 
+  const showRotated = (context: Owner.ApplicationContext, registered: Registered) =>
+    Effect.map(DateTime.now, (now) => {
+      const former = live(registered.application.secrets, now)[1]
+      const formerUntil = Option.flatMap(Option.fromNullable(former), ({ expiresAt }) => expiresAt)
+      return Page.html(200, SecretView({ context, registered, formerUntil }))
+    })
+
   const rotate: Endpoint = (request, [id]) =>
     owner.withForm(request, id, (context, parameters) =>
       Effect.gen(function*() {
-        const { application } = context
+        const { id: applicationId } = context.application
         const overlap = get(parameters, "end_now") === "true" ? Duration.zero : policy.secretOverlap
-        const registered = yield* recorded(Effect.tap(
-          applications.rotateSecret(application.id, { overlap, number: Number(get(parameters, "number")) }),
-          owner.record(request, "secret_rotated", context, application)
-        ))
-        const former = live(registered.application.secrets, yield* DateTime.now)[1]
-        const formerUntil = Option.flatMap(Option.fromNullable(former), ({ expiresAt }) => expiresAt)
-        return Page.html(200, SecretView({ context, registered, formerUntil }))
-      }).pipe(Effect.catchTags({
-        ApplicationNotFound: () => new NotFound(),
-        SecretRefused: ({ reason }) =>
-          reason === "too_many"
-            ? showOne(context, 409, { isFull: true })
-            : Effect.succeed(owner.outdated(request, context))
-      })))
+        const number = Number(get(parameters, "number"))
+        const secret = yield* formKeys.secretOf(
+          get(parameters, "key"),
+          applicationId,
+          number,
+          Duration.toMillis(overlap)
+        )
+        if (Option.isNone(secret)) return owner.outdated(request, context)
+        const rotation = { overlap, number, secret: secret.value }
+        /** The answer to an earlier request of the same form, or `otherwise`. */
+        const repeated = <E>(otherwise: Effect.Effect<Response, E>) =>
+          Effect.gen(function*() {
+            const application = yield* applications.find(applicationId)
+            return (yield* formKeys.isIn(application.secrets, secret.value))
+              ? yield* showRotated(context, { application, secret: secret.value })
+              : yield* otherwise
+          })
+        const replaced = recorded(Effect.tap(
+          applications.rotateSecret(applicationId, rotation),
+          owner.record(request, "secret_rotated", context, context.application)
+        )).pipe(Effect.flatMap((registered) => showRotated(context, registered)))
+        return yield* Effect.catchTag(replaced, "SecretRefused", ({ reason }) =>
+          repeated(
+            reason === "too_many"
+              ? showOne(context, 409, { isFull: true })
+              : Effect.succeed(owner.outdated(request, context))
+          ))
+      }).pipe(Effect.catchTag("ApplicationNotFound", () => new NotFound())))
 
   /** Creates a subscription from a form, like the endpoint of the API. */
   const subscribe = (request: Request, context: Owner.ApplicationContext, parameters: Parameters) =>
@@ -201,6 +244,20 @@ export const make: Effect.Effect<
       if (application.state !== "active") return owner.outdated(request, context)
       const callbackUrl = get(parameters, "callback_url")?.trim() ?? ""
       const verifyToken = get(parameters, "verify_token") ?? ""
+      /** The answer to a form that is sent twice. It waits for the callback if `isRunning`. */
+      const subscribedBefore = (isRunning: boolean) =>
+        subscriptions.findByApplication(application.id).pipe(
+          Effect.repeat({
+            until: (found) => !isRunning || Option.isSome(found),
+            schedule: Schedule.spaced("200 millis").pipe(Schedule.upTo(policy.callbackTimeout))
+          }),
+          Effect.flatMap((_) => subscriptions.findByApplication(application.id)),
+          Effect.map((found) =>
+            Option.exists(found, (present) => present.callbackUrl === callbackUrl)
+              ? redirect(Owner.pathOf(context.frame, application))
+              : owner.outdated(request, context)
+          )
+        )
       const refuse = (kind: WebhookProblem["kind"]) => showOne(context, 422, { webhookProblem: { kind, callbackUrl } })
       if (verifyToken === "" || verifyToken.length > 1000 || !Schema.is(Text)(verifyToken)) {
         return yield* refuse("verify_token")
@@ -210,7 +267,10 @@ export const make: Effect.Effect<
       return yield* validate(application, subscriptions.subscribe(application.id, wanted)).pipe(
         Effect.as(redirect(Owner.pathOf(context.frame, application))),
         Effect.catchTags({
-          AlreadySubscribed: () => Effect.succeed(owner.outdated(request, context)),
+          AlreadySubscribed: () => subscribedBefore(false),
+          // The form was sent twice, and the first request still waits for the callback.
+          TooMany: (refusal) =>
+            subscribedBefore(true).pipe(Effect.filterOrFail(({ status }) => status === 303, () => refusal)),
           ApplicationNotFound: () => Effect.succeed(owner.outdated(request, context)),
           InvalidCallbackUrl: ({ reason }) => refuse(reason),
           ValidationFailed: ({ reason }) => refuse(reason)
@@ -245,7 +305,13 @@ export const make: Effect.Effect<
       }
       return recorded(Effect.tap(change(action, application, get(parameters, "subscription")), note)).pipe(
         Effect.as(redirect(Owner.pathOf(context.frame, application))),
-        Effect.catchTag("SubscriptionNotFound", () => Effect.succeed(owner.outdated(request, context)))
+        Effect.catchTag("SubscriptionNotFound", () =>
+          Effect.succeed(
+            // The form was sent twice: the subscription that it names has ended.
+            action === "end"
+              ? redirect(Owner.pathOf(context.frame, application))
+              : owner.outdated(request, context)
+          ))
       )
     })
 

@@ -65,8 +65,9 @@ const AuthorizationLink = ({ address, context: { frame } }: {
   )
 }
 
-const Secret = ({ isFull, overlap, secrets, context }: {
+const Secret = ({ formKey, isFull, overlap, secrets, context }: {
   readonly context: ApplicationContext
+  readonly formKey: string
   readonly secrets: ReadonlyArray<Lifetime>
   readonly isFull: boolean
   readonly overlap: Duration.Duration
@@ -82,7 +83,7 @@ const Secret = ({ isFull, overlap, secrets, context }: {
       <details class="step">
         <summary>{secret.rotate}</summary>
         <p>{secret.rotateMeans(Duration.toHours(overlap))}</p>
-        <Form action={action} csrf={signedIn.csrf} hidden={[["number", nextOf(secrets)]]}>
+        <Form action={action} csrf={signedIn.csrf} hidden={[["number", nextOf(secrets)], ["key", formKey]]}>
           <Check name="end_now" label={secret.leaked} />
           <button type="submit" class="danger">{secret.rotateNow}</button>
         </Form>
@@ -113,6 +114,7 @@ export const ApplicationView = (
     authorizationLink,
     connected,
     context,
+    formKey,
     hours,
     isFull = false,
     isSaved = false,
@@ -134,6 +136,8 @@ export const ApplicationView = (
     readonly subscribeAt: string
     readonly subscription: Option.Option<Subscription>
     readonly hours: ReadonlyArray<AttemptHour>
+    /** The key of the form that replaces the secret. */
+    readonly formKey: string
     /** Its live client secrets, newest first. */
     readonly secrets: ReadonlyArray<Lifetime>
     /** Whether a further secret was refused. */
@@ -186,7 +190,7 @@ export const ApplicationView = (
           <button type="submit">{settings.save}</button>
         </Form>
       </section>
-      <Secret context={context} secrets={secrets} isFull={isFull} overlap={overlap} />
+      <Secret context={context} formKey={formKey} secrets={secrets} isFull={isFull} overlap={overlap} />
       <Ending context={context} />
     </ApplicationLayout>
   )

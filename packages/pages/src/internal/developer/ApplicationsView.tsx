@@ -16,13 +16,13 @@ export interface Refused {
 
 const blank: Settings = { name: "", redirectUris: [], requirePkce: false }
 
-export const ApplicationsView = ({ applications, more, newest, refused, context: { frame, signedIn } }: {
+export const ApplicationsView = ({ applications, formKey, more, refused, context: { frame, signedIn } }: {
   readonly context: OwnerContext
   readonly applications: ReadonlyArray<Application>
   /** Whether there are older ones. */
   readonly more: boolean
-  /** The first application of the list when the form was made, to detect a form that is sent twice. */
-  readonly newest: string
+  /** The key of the form. */
+  readonly formKey: string
   readonly refused?: Refused
 }) => {
   const { applications: list, registering } = messagesIn(frame.locale).developer
@@ -32,7 +32,7 @@ export const ApplicationsView = ({ applications, more, newest, refused, context:
       {refused === undefined ? null : refused.problem === undefined
         ? (
           <Alert kind="wait">
-            <p>{registering.repeated}</p>
+            <p>{registering.expired}</p>
           </Alert>
         )
         : <SettingsProblem locale={frame.locale} values={refused.values} problem={refused.problem} />}
@@ -58,7 +58,7 @@ export const ApplicationsView = ({ applications, more, newest, refused, context:
       </section>
       <section class="card">
         <h2>{registering.title}</h2>
-        <Form action={frame.base + home} csrf={signedIn.csrf} hidden={[["newest", newest]]}>
+        <Form action={frame.base + home} csrf={signedIn.csrf} hidden={[["key", formKey]]}>
           <SettingsFields locale={frame.locale} values={refused?.values ?? blank} problem={refused?.problem} />
           <button type="submit">{registering.submit}</button>
         </Form>

@@ -23,8 +23,7 @@ export const developer: DeveloperMessages = {
     title: "Register an application",
     submit: "Register",
     done: (application) => `${application} is registered`,
-    repeated:
-      "An application was registered after this form was opened, perhaps because the form was sent twice. Check the list first. To register another application, send the form again."
+    expired: "This form was open for a long time, so nothing was registered. Check the form, and send it again."
   },
   settings: {
     title: "Settings",

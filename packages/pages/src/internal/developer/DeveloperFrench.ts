@@ -24,8 +24,8 @@ export const developer: DeveloperMessages = {
     title: "Enregistrer une application",
     submit: "Enregistrer",
     done: (application) => `${application} est enregistrée`,
-    repeated:
-      "Une application a été enregistrée depuis l’ouverture de ce formulaire, peut-être par un double envoi. Consultez d’abord la liste. Pour enregistrer une autre application, envoyez le formulaire à nouveau."
+    expired:
+      "Ce formulaire est resté ouvert longtemps\u00a0: rien n’a été enregistré. Vérifiez-le, puis envoyez-le de nouveau."
   },
   settings: {
     title: "Réglages",

@@ -12,6 +12,7 @@ import { Applications } from "@startlist/core/Applications"
 import type { Subscriptions } from "@startlist/core/Subscriptions"
 import { recorded } from "@startlist/http/Audit"
 import * as Allowance from "@startlist/http/Allowance"
+import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import { redirect } from "@startlist/http/Message"
 import { get } from "@startlist/http/Parameters"
 import { Malformed, NotFound } from "@startlist/http/Refusal"
@@ -31,6 +32,7 @@ export const make: Effect.Effect<
   const applications = yield* Applications
   const { secretOverlap: overlap } = yield* Policy
   const owner = yield* Owner.make
+  const base = basePath(yield* HttpConfig)
   const spend = yield* Allowance.make
 
   const pathOf = (id: string | undefined) => `${Owner.home}/${id}/signing-secret`
@@ -77,20 +79,20 @@ export const make: Effect.Effect<
           default:
             return yield* new Malformed({ what: "action" })
         }
-      }).pipe(
-        Effect.catchIf(
-          (error) => error._tag === "SecretRefused" && error.reason === "too_many",
-          () =>
-            Effect.flatMap(
-              applications.signingSecrets(context.application.id),
-              (present) => view(context, 409, present, { isFull: true })
-            )
-        ),
-        Effect.catchTags({
-          ApplicationNotFound: () => new NotFound(),
-          SecretRefused: () => Effect.succeed(owner.outdated(request, context))
-        })
-      ), pathOf(id))
+      }).pipe(Effect.catchTags({
+        ApplicationNotFound: () => new NotFound(),
+        SecretRefused: ({ reason }) =>
+          Effect.gen(function*() {
+            const present = yield* applications.signingSecrets(context.application.id)
+            if (reason === "too_many") return yield* view(context, 409, present, { isFull: true })
+            // A form that is sent twice has made the present secret, and has ended the others if it asked for that.
+            const isDone = present.secrets[0]?.number === Number(get(parameters, "number")) &&
+              (get(parameters, "end_now") !== "true" || present.secrets.length === 1)
+            return isDone
+              ? yield* view(context, 200, present, { isShown: true, isRotated: true })
+              : owner.outdated(request, context)
+          }).pipe(Effect.catchTag("ApplicationNotFound", () => new NotFound()))
+      })), pathOf(id))
 
   /** Ends a secret of either kind, and returns to `here`. If it has ended before, the form was sent twice. */
   const ending = (
@@ -131,15 +133,16 @@ export const make: Effect.Effect<
 
   const end: Endpoint = (request, [id]) =>
     owner.withForm(request, id, (context) =>
-      recorded(
-        Effect.tap(
+      Effect.as(
+        recorded(Effect.tap(
           applications.end(context.application.id),
           owner.record(request, "application_ended", context, context.application)
-        )
-      ).pipe(
-        Effect.as(redirect(context.frame.base + Owner.home)),
-        Effect.catchTag("ApplicationNotFound", () => new NotFound())
-      ))
+        )),
+        redirect(base + Owner.home)
+      ).pipe(Effect.catchTag("ApplicationNotFound", () => new NotFound()))).pipe(
+        // A form that is sent twice finds no application. The list shows that it has ended.
+        Effect.catchTag("NotFound", () => Effect.succeed(redirect(base + Owner.home)))
+      )
 
   const { refuse } = owner
   return [

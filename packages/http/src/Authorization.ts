@@ -160,7 +160,9 @@ export const make: Effect.Effect<Authorization, never, OAuth | UserStore> = Effe
         action,
         actor: Party.User({ userId: user.id }),
         subject: Party.Application({ applicationId: checked.application.id }),
-        address
+        address,
+        // A consent with another role ends the tokens of the former one.
+        detail: `as ${user.role}`
       }))
 
   const consent = (request: Request, checked: AuthorizationRequest, user: User) =>

@@ -502,12 +502,17 @@ layer(InProcessService.layer())("the operator API", (it) => {
       const client = await createApplication(service, await createUser(service, "platform"))
       await obtainTokens(service, client, athlete)
       await operate(service, "POST", `/users/${athlete.id}/revocations`, { client_id: client.client_id })
-      const { body } = await operate(service, "GET", "/audit?limit=4")
+      const { body } = await operate(service, "GET", "/audit?limit=5")
       const operator = { type: "operator" }
       expect(body.entries.map(({ action, actor, detail }: Record<string, unknown>) => ({ action, actor, detail })))
         .toEqual([
           { action: "operator_call", actor: operator, detail: `POST /operator/v1/users/${athlete.id}/revocations 204` },
-          { action: "consent", actor: { type: "user", id: athlete.id }, detail: undefined },
+          {
+            action: "revocation",
+            actor: { type: "user", id: athlete.id },
+            detail: "by an operator, on behalf of the user"
+          },
+          { action: "consent", actor: { type: "user", id: athlete.id }, detail: "as athlete" },
           { action: "login", actor: { type: "user", id: athlete.id }, detail: undefined },
           { action: "operator_call", actor: operator, detail: "POST /operator/v1/applications 201" }
         ])

@@ -155,16 +155,23 @@ const users = HttpApiBuilder.group(Api, "users", (handlers) =>
               "the user owns applications: end them, or give them another owner first"
             ))
         }))
-      .handle("revokeForUser", ({ path, payload }) =>
-        Effect.zipRight(
-          find(path.id),
-          oauth.revokeByUser(payload.client_id, path.id).pipe(
-            Effect.catchTags({
-              ...orUnavailable,
-              GrantNotFound: () => Effect.fail(Refusal.notFound("Grant", "client_id"))
-            })
-          )
-        ))
+      .handle("revokeForUser", ({ path, payload, request }) =>
+        Effect.gen(function*() {
+          yield* find(path.id)
+          yield* oauth.revokeByUser(payload.client_id, path.id)
+          yield* audit.append({
+            at: yield* DateTime.now,
+            action: "revocation",
+            actor: { type: "user", id: path.id },
+            subject: { type: "application", id: payload.client_id },
+            address: orElseText(request.remoteAddress),
+            outcome: "success",
+            detail: "by an operator, on behalf of the user"
+          })
+        }).pipe(Effect.catchTags({
+          ...orUnavailable,
+          GrantNotFound: () => Effect.fail(Refusal.notFound("Grant", "client_id"))
+        })))
   }))
 
 const refusedSecret = {

@@ -225,7 +225,7 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
         app.pipe(
           Effect.provideService(
             HttpServerRequest.HttpServerRequest,
-            HttpServerRequest.fromWeb(toWebRequest(request, plain))
+            HttpServerRequest.fromWeb(toWebRequest(request, plain)).modify({ remoteAddress: request.address })
           ),
           Effect.scoped,
           Effect.flatMap((response) => fromWebResponse(HttpServerResponse.toWeb(response))),

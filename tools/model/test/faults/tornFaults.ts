@@ -122,7 +122,7 @@ export const tornFaults: ReadonlyArray<Fault<Change>> = [
           const one = inserted.get(id)
           if (one === undefined) return good.remove(id, now)
           kept.set(one.applicationId, one)
-          return Effect.tap(good.remove(id, now), () => void kept.delete(one.applicationId))
+          return Effect.tap(good.remove(id, now), () => Effect.sync(() => kept.delete(one.applicationId)))
         })
     }
   }),
@@ -140,7 +140,7 @@ export const tornFaults: ReadonlyArray<Fault<Change>> = [
       subscriptions: {
         remove: (id, now) =>
           Effect.zipRight(Effect.sync(() => late.add(id)), all.subscriptions.remove(id, now)).pipe(
-            Effect.tap(() => void late.delete(id))
+            Effect.tap(() => Effect.sync(() => late.delete(id)))
           )
       }
     }
@@ -153,7 +153,7 @@ export const tornFaults: ReadonlyArray<Fault<Change>> = [
         Effect.suspend(() => {
           const ids = settlements.map(({ delivery }) => delivery.id)
           for (const id of ids) late.add(id)
-          return Effect.tap(settle(settlements), () => ids.forEach((id) => late.delete(id)))
+          return Effect.tap(settle(settlements), () => Effect.sync(() => ids.forEach((id) => late.delete(id))))
         })
     }
   }),

@@ -63,7 +63,7 @@ export const byPrograms = async (
     Effect.runPromise(
       Program.check(program, { seed }).pipe(Effect.provide(stores(fault)), Logger.withMinimumLogLevel(LogLevel.None))
     ))
-  const { counterexample, counterexamplePath, errorInstance } = await FastCheck.check(property, { seed: 3, ...options })
+  const { counterexample, counterexamplePath, errorInstance } = await FastCheck.check(property, { seed: 6, ...options })
   const program = counterexample?.[0].program ?? []
   const report = `path ${counterexamplePath}: ${JSON.stringify(counterexample)}`
   return { operations: sizeOf(program), error: String(errorInstance), report }

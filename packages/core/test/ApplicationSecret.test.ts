@@ -22,6 +22,13 @@ interface Known {
   readonly end: number
 }
 
+/** Why a change of secrets is refused, or "done". */
+const outcome = <A>(change: Applications.Applications.Changed<A>) =>
+  Effect.match(change, {
+    onFailure: (error) => error._tag === "SecretRefused" ? `${error.reason}: ${error.message}` : error._tag,
+    onSuccess: () => "done"
+  })
+
 describe("the secrets of an application", () => {
   it(
     "live until their promised ends and no longer, whatever is replaced and ended, by nodes with different clocks",
@@ -114,9 +121,7 @@ describe("the secrets of an application", () => {
       const { id } = yield* makeClient()
       for (const _ of [2, 3, 4, 5]) yield* rotateSecret(id)
       const before = yield* find(id)
-      const refused = yield* Effect.flip(rotateSecret(id))
-      expect(refused).toMatchObject({ _tag: "SecretRefused", reason: "too_many" })
-      expect("message" in refused && refused.message).toContain("number 1, or wait until 1970-01-02T00:00:00.000Z")
+      expect(yield* outcome(rotateSecret(id))).toMatch(/^too_many: .* number 1, or wait until 1970-01-02T00:00:00.000Z/)
       expect(yield* find(id)).toStrictEqual(before)
       yield* endSecret(id, 3)
       const { application } = yield* rotateSecret(id)
@@ -139,15 +144,15 @@ describe("the secrets of an application", () => {
       const { authenticate, endSecret, endSigningSecret, rotateSecret, rotateSigningSecret, signingSecrets } =
         yield* Applications.Applications
       const client = yield* makeClient()
-      const refused = (number: number) => Effect.flip(endSecret(client.id, number))
-      expect(yield* refused(1)).toMatchObject({ reason: "current" })
+      const refused = (number: number) => outcome(endSecret(client.id, number))
+      expect(yield* refused(1)).toMatch(/^current: /)
       yield* rotateSecret(client.id)
-      expect(yield* refused(2)).toMatchObject({ reason: "current" })
+      expect(yield* refused(2)).toMatch(/^current: /)
       for (const number of [0, 3, -1, 1.5, Number.NaN]) {
-        expect(yield* refused(number), String(number)).toMatchObject({ reason: "unknown" })
+        expect(yield* refused(number), String(number)).toMatch(/^unknown: /)
       }
       yield* endSecret(client.id, 1)
-      expect(yield* refused(1)).toMatchObject({ reason: "unknown" })
+      expect(yield* refused(1)).toMatch(/^unknown: /)
       expect((yield* Effect.flip(authenticate(client)))._tag).toBe("InvalidClient")
       yield* rotateSigningSecret(client.id)
       yield* endSigningSecret(client.id, 1)
@@ -173,12 +178,9 @@ describe("the secrets of an application", () => {
     Effect.gen(function*() {
       const { rotateSecret } = yield* Applications.Applications
       const { id } = yield* makeClient()
-      const both = yield* Effect.forEach([1, 2], () => Effect.either(rotateSecret(id, { number: 2 })), {
+      const both = yield* Effect.forEach([1, 2], () => outcome(rotateSecret(id, { number: 2 })), {
         concurrency: "unbounded"
       })
-      expect(both.filter(Either.isRight)).toHaveLength(1)
-      expect(Option.getOrThrow(Option.fromNullable(both.find(Either.isLeft))).left).toMatchObject({
-        reason: "outdated"
-      })
+      expect(both.map((one) => one.split(":", 1)[0]).sort()).toStrictEqual(["done", "outdated"])
     }).pipe(Effect.provide(layer)))
 })

@@ -1,6 +1,7 @@
 /** Faulty stores that lose races. */
 import type { Claimed } from "@startlist/core/DeliveryQueue"
 import type { Outgoing } from "@startlist/core/Event"
+import type { Grant } from "@startlist/core/Grant"
 import { Conflict } from "@startlist/core/Store"
 import { Array as Arr, Effect, Option } from "effect"
 import {
@@ -29,8 +30,6 @@ const forced = <A extends { readonly version: number }>(next: A, good: Good<A>, 
   return Effect.flatMap(isNext(next, good), (isNext) => isNext ? from(next.version) : new Conflict())
 }
 
-const lock = Effect.unsafeMakeSemaphore(1)
-
 const checked = "is checked, and then it is written"
 
 export const raceFaults: ReadonlyArray<Fault<Change>> = [
@@ -38,12 +37,17 @@ export const raceFaults: ReadonlyArray<Fault<Change>> = [
   saves("race", "applications", `the version of an application ${checked}`, forced),
   saves("race", "registrations", `the version of a registration ${checked}`, forced),
   saves("race", "subscriptions", `the version of a subscription ${checked}`, forced),
-  saves(
-    "handle",
-    "grants",
-    "a lock of the process stands in for the version of a grant",
-    (next, good, outgoing) => lock.withPermits(1)(forced(next, good, outgoing))
-  ),
+  grants("handle", "a lock of the process stands in for the version of a grant", ({ find, save }, all) => {
+    let last = Promise.resolve()
+    return {
+      save: ({ grant, outgoing }) =>
+        Effect.async((resume) => {
+          const stored = Effect.map(find(grant.applicationId, grant.userId), Option.map((found) => found.grant))
+          const good: Good<Grant> = { all, stored, save: (grant, outgoing) => save({ grant, outgoing }) }
+          last = last.then(() => Effect.runPromiseExit(forced(grant, good, outgoing))).then(resume)
+        })
+    }
+  }),
   subscriptions("race", "whether an application is subscribed is checked, and then it is", (good) => ({
     insert: (next) =>
       Effect.flatMap(

@@ -140,8 +140,10 @@ const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles
             mustBeOne
           ))
         // A store may join operations of one handle in one statement.
-        const pairs: ReadonlyArray<Handles> = [[f, f], handles]
-        yield* rounds((round) => Effect.map(trial(pairs[round % 2] ?? handles, atOnce, changed), mustBeOne))
+        const pairs: ReadonlyArray<Handles> = handles[1] === f ? [handles] : [[f, f], handles]
+        const limits = { least: pairs.length, most: 20, millis: 20 }
+        yield* rounds((round) =>
+          Effect.map(trial(pairs[round % pairs.length] ?? handles, atOnce, changed), mustBeOne), limits)
       })
     ))
 

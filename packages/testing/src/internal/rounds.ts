@@ -33,7 +33,7 @@ const within = <E, R>(
 /** Repeats a trial until it fails or a limit is reached. */
 export const rounds = <E, R>(
   trial: (round: number) => Effect.Effect<unknown, E, R>,
-  limits: Limits = { least: 2, most: 20, millis: 20 }
+  limits: Limits = { least: 1, most: 20, millis: 20 }
 ): Effect.Effect<void, E, R> =>
   Effect.flatMap(Effort, ({ factor }) => {
     const [least, most] = [limits.least, limits.most].map((count) => Math.ceil(factor * count))

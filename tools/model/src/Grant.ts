@@ -104,8 +104,8 @@ const issue = (grant: Grant, pair: number, origin: string, at: number): Outcome 
 }
 
 /** Whether the current pair is the answer to an equal request, and is issued once more (law 1b). */
-const repeats = ({ origin, rotatedAt }: Grant, asked: string, key: string, at: number): boolean =>
-  key !== "" && origin === asked && at < rotatedAt + retryWindow
+const repeats = ({ current, origin, rotatedAt }: Grant, asked: string, key: string, at: number): boolean =>
+  key !== "" && current !== null && origin === asked && at < rotatedAt + retryWindow
 
 /** What a used code or a replaced refresh token causes beside its refusal (`REPLAY`). */
 export type Replay = "refuse" | "revoke"

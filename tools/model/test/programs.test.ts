@@ -16,3 +16,12 @@ it.effect("what was delivered and then forgotten was no mistake", () =>
     { _tag: "Wait", seconds: 31 * 86_400 },
     { _tag: "Purge" }
   ], { seed: 0 }).pipe(Effect.provide(Memory.layer)))
+
+it.effect("the tokens of a line that a replay has ended are not repeated", () =>
+  Program.check([
+    { _tag: "Consent", user: 0, application: 0, pkce: false },
+    { _tag: "Redeem", code: 0, key: "one", slip: "none" },
+    { _tag: "Wait", seconds: 61 },
+    { _tag: "Redeem", code: 0, key: "", slip: "none" },
+    { _tag: "Redeem", code: 0, key: "one", slip: "none" }
+  ], { seed: 0, replay: "revoke" }).pipe(Effect.provide(Memory.layer)))

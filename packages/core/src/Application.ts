@@ -119,15 +119,16 @@ const loopback = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:
 /** An https address with a host, without user info or fragment, in printable ASCII. */
 const https = /^https:\/\/[A-Za-z0-9[][A-Za-z0-9.:[\]-]*(?:[/?][!-~]*)?$/
 
-/** URLs as browsers read them: the patterns also match `https://[::1` and a port of 99999. */
-const parse: (uri: string) => Option.Option<{ readonly searchParams: { readonly has: (name: string) => boolean } }> =
-  Schema.decodeOption(Schema.URL)
+/** URLs as browsers read them: the patterns also match `https://[::1`, and the ports 99999 and 0. */
+type Parsed = { readonly port: string; readonly searchParams: { readonly has: (name: string) => boolean } }
+const parse: (uri: string) => Option.Option<Parsed> = Schema.decodeOption(Schema.URL)
 
 const isLoopback = (uri: string): boolean => loopback.test(uri) && isUrl(uri)
 
 const isHttps = (uri: string): boolean => https.test(uri) && isUrl(uri)
 
-const isUrl = (uri: string): boolean => uri.length <= 2000 && !/[#\\]/.test(uri) && Option.isSome(parse(uri))
+const isUrl = (uri: string): boolean =>
+  uri.length <= 2000 && !/[#\\]/.test(uri) && Option.exists(parse(uri), ({ port }) => port !== "0")
 
 /** Parameters of the answer to an authorization request (RFC 6749 §4.1.2, RFC 9207). */
 const answered = ["code", "scope", "state", "iss", "error", "error_description", "error_uri"]

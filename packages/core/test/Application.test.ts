@@ -5,7 +5,7 @@ import { layer, layerOver, makeClient, makeUser, redirectUri } from "./support/f
 
 const accepted = (uris: ReadonlyArray<string>) => Either.isRight(Application.checkRedirectUris(uris))
 
-/** Matches the patterns of addresses, and is no URL. */
+/** Matches the patterns of addresses, and is no URL to which a browser can go. */
 const noUrls = [
   "[::1",
   "[::1]]",
@@ -14,6 +14,8 @@ const noUrls = [
   "a.example:65536",
   "a.example:x",
   "a.example:1:2",
+  "a.example:0",
+  "a.example:00000",
   "a..[b"
 ]
 
@@ -61,6 +63,8 @@ describe("a redirect URI that is not registered", () => {
           "http://[::ffff:127.0.0.1]/",
           "http://localhost:80a/",
           "http://localhost:123456/",
+          "http://localhost:0/",
+          "http://127.0.0.1:00000",
           "http://localhost:/",
           "http://localhost\\@evil.test/",
           "http://localhost/\\evil",
@@ -135,6 +139,7 @@ describe("a registered redirect URI", () => {
           "http://127.0.0.1:49152/",
           "http://127.0.0.1:49152/cb?x",
           "http://127.0.0.1:123456/cb",
+          "http://127.0.0.1:0/cb",
           "https://127.0.0.1:49152/cb",
           "http://127.0.0.1:1@evil.test/cb",
           "http://127.0.0.1:1.evil.test/cb",
@@ -201,7 +206,7 @@ describe("a registered redirect URI", () => {
         expect(Either.isLeft(Application.checkLinks({ [field]: url })), url).toBe(true)
       }
     }
-    expect(accepted(["https://a.example:65535/", "https://[::1]:1/", "http://[::1]", "http://localhost:0/"])).toBe(true)
+    expect(accepted(["https://a.example:65535/", "https://[::1]:1/", "http://[::1]", "http://localhost:1/"])).toBe(true)
     expect(Either.isRight(Application.checkLinks({ website: "https://a.example:8443/?code=1" }))).toBe(true)
   })
 

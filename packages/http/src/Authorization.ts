@@ -75,7 +75,7 @@ const names = [
   "code_challenge_method"
 ]
 
-/** A parameter without a value counts as omitted (RFC 6749 §3.1), but `state` is returned as it was sent. */
+/** A parameter without a value counts as omitted (RFC 6749 §3.1), but an empty `state` is returned empty. */
 const valueOf = (parameters: Parameters, name: string): Option.Option<string> =>
   Option.fromNullable(name === "state" ? parameters.values.get(name) : get(parameters, name))
 

@@ -1,7 +1,7 @@
 /**
- * Parameters of a request, from its query and from a form body. Each has one reading (RFC 6749 §3.1 and §3.2): the same
- * value in both places counts once; different values, or one name twice in one place, are an error. Names that an
- * endpoint does not know may repeat, like `resource` (RFC 8707 §2).
+ * Parameters of a request, from its query and from a form body. Each has one reading (RFC 6749 §3.1 and §3.2): one
+ * without a value counts as omitted, also beside one with a value. The same value in both places counts once. Different
+ * values, or two in one place, are an error. Names that an endpoint does not know may repeat, like `resource` (RFC 8707 §2).
  */
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -12,8 +12,9 @@ import { Contradictory, Malformed, Repeated, TooLarge, UnsupportedMediaType } fr
 
 export const formType = "application/x-www-form-urlencoded"
 
-/** The decoded parameters by name. A parameter without a value counts as omitted (RFC 6749 §3.1). */
+/** The decoded parameters by name. */
 export interface Parameters {
+  /** A parameter that is only sent without a value is empty here. `get` omits it. */
   readonly values: ReadonlyMap<string, string>
   /** Names of ambiguous parameters, and the reason. `values` has their first value. */
   readonly ambiguous: ReadonlyMap<string, Ambiguous>
@@ -83,8 +84,8 @@ const merge = (
   ambiguous: Map<string, Ambiguous>
 ): void => {
   for (const [name, value] of posted) {
-    if (!values.has(name)) values.set(name, value)
-    else if (values.get(name) !== value && !ambiguous.has(name)) {
+    if (!values.get(name)) values.set(name, value)
+    else if (value !== "" && values.get(name) !== value && !ambiguous.has(name)) {
       ambiguous.set(name, new Contradictory({ name: nameable(name) }))
     }
   }
@@ -126,8 +127,8 @@ const parse = (source: string, values: Map<string, string>, ambiguous: Map<strin
     const name = decode(equals < 0 ? pair : pair.slice(0, equals))
     const value = equals < 0 ? "" : decode(pair.slice(equals + 1))
     if (name === undefined || value === undefined) return false
-    if (values.has(name)) ambiguous.set(name, new Repeated({ name: nameable(name) }))
-    else values.set(name, value)
+    if (!values.get(name)) values.set(name, value)
+    else if (value !== "") ambiguous.set(name, new Repeated({ name: nameable(name) }))
   }
   return true
 }

@@ -30,17 +30,15 @@ describe("a parameter in query and body", () => {
   testing("is invalid_request if the values differ, and the message names it", (world) =>
     Effect.gen(function*() {
       const { send } = yield* Service
-      for (const other of ["another", ""]) {
-        const response = yield* send("POST", `/oauth/token?refresh_token=${other}`, {
-          headers: formType,
-          body: encode({ ...world.client, grant_type: "refresh_token", refresh_token: "x" })
-        })
-        expect(response.status).toBe(400)
-        expect(World.json(response)).toEqual({
-          error: "invalid_request",
-          error_description: "refresh_token has different values in two places. Send it once."
-        })
-      }
+      const response = yield* send("POST", "/oauth/token?refresh_token=another", {
+        headers: formType,
+        body: encode({ ...world.client, grant_type: "refresh_token", refresh_token: "x" })
+      })
+      expect(response.status).toBe(400)
+      expect(World.json(response)).toEqual({
+        error: "invalid_request",
+        error_description: "refresh_token has different values in two places. Send it once."
+      })
     }))
 
   testing(
@@ -62,6 +60,41 @@ describe("a parameter in query and body", () => {
             error_description: "refresh_token appears more than once. Send it once."
           })
         }
+      })
+  )
+})
+
+describe("a parameter without a value", () => {
+  testing(
+    "counts as omitted, in either place, also beside the same parameter with a value",
+    (world) =>
+      Effect.gen(function*() {
+        const { send } = yield* Service
+        const client = encode(world.client)
+        const { access_token: token } = yield* world.tokens()
+        for (
+          const [query, form] of [
+            ["token=", `token=${token}`],
+            [`token=${token}`, "token="],
+            [`token=&token=${token}&token`, ""],
+            ["", `token=${token}&token=&token=`],
+            ["token=&token=", `token&token=${token}`]
+          ]
+        ) {
+          const response = yield* send("POST", `/oauth/introspect?${query}`, {
+            headers: formType,
+            body: `${client}&${form}`
+          })
+          expect([query, form, World.json(response)]).toMatchObject([query, form, { active: true }])
+        }
+        const none = yield* send("POST", "/oauth/introspect?token=&token=", {
+          headers: formType,
+          body: `${client}&token`
+        })
+        expect(World.json(none)).toEqual({ error: "invalid_request", error_description: "token is missing" })
+        const two = `token=&token=${token}&token=&token=${token}`
+        const repeated = yield* send("POST", "/oauth/introspect", { headers: formType, body: `${client}&${two}` })
+        expect(repeated.status).toBe(400)
       })
   )
 })

@@ -182,6 +182,20 @@ describe("GET /oauth/authorize (requirements §4.1)", () => {
       })
   )
 
+  testing(
+    "a parameter without a value is no repetition, and a state without any value is returned empty",
+    (world) =>
+      Effect.gen(function*() {
+        const url = world.authorizeUrl({ state: "s" })
+        const page = yield* world.browser.get(`${url}&scope=&client_id=&redirect_uri&state=`)
+        expect([page.status, Browser.formTo("/oauth/authorize", page).hidden["state"]]).toEqual([200, "s"])
+        for (const [query, state] of [["&state=&state", ""], ["&state=&state=s", "s"]]) {
+          const refused = yield* world.browser.get(`${world.authorizeUrl({ scope: "everything" })}${query}`)
+          expect(World.redirectOf(refused).query).toMatchObject({ error: "invalid_scope", state })
+        }
+      })
+  )
+
   testing("PKCE can be required for an application", (world) =>
     Effect.gen(function*() {
       const { client_id } = yield* world.register("Strict", true)

@@ -125,6 +125,11 @@ export const make = (settings: Settings): Startlist => {
       explained((async () => {
         const fresh = await client.finish(address, keep)
         await tokens.connect(role, fresh)
+        /** Fails if another window has connected since, or the user has revoked the access. */
+        const checked = async <A>(connection: A): Promise<A> => {
+          if ((await store.load(role))?.accessToken === fresh.accessToken) return connection
+          throw new Refused("This connection has ended, or there is a newer one.")
+        }
         const connection: Connection = {
           role,
           accessToken: fresh.accessToken,
@@ -134,11 +139,11 @@ export const make = (settings: Settings): Startlist => {
           refreshed: 0,
           person: undefined
         }
-        if (role !== "athlete") return connection
+        if (role !== "athlete") return checked(connection)
         const answer = await call(connection, "GET", "/api/v1/athlete")
         if (answer.status !== 200) throw refused(answer)
         const person: Person = JSON.parse(answer.text)
-        return { ...connection, person }
+        return checked({ ...connection, person })
       })()),
 
     // A real application calls `accessFor(user)` before each request, which refreshes in time.

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { freePort } from "../demo/FreePort.ts"
 import * as ApplicationServer from "../src/Server.ts"
 import * as Settings from "../src/Settings.ts"
+import * as Startlist from "../src/Startlist.ts"
 
 describe("the sample application", () => {
   let server: Server
@@ -75,6 +76,42 @@ describe("the sample application", () => {
   it("answers a challenge that it has not asked for with 403", async () => {
     const answer = await fetch(`${origin}/webhook?hub.mode=subscribe&hub.challenge=c&hub.verify_token=guess`)
     expect(answer.status).toBe(403)
+  })
+})
+
+describe("two windows that connect at the same time", () => {
+  it("leave the connection that the platform has made last, and the other window learns of it", async () => {
+    const release = new Map<string, () => void>()
+    const platform = createServer(async (request, response) => {
+      let body = ""
+      for await (const chunk of request) body += chunk
+      const fields = new URLSearchParams(body)
+      const [token, code] = [fields.get("token"), Number(fields.get("code"))]
+      if (token !== null) await new Promise<void>((resolve) => release.set(token, resolve))
+      const tokens = { access_token: `${code}`, refresh_token: `${code}`, created_at: code, expires_in: 28_800 }
+      response.end(JSON.stringify(token === null ? tokens : { active: true, sub: "7" }))
+    })
+    await new Promise<void>((resolve) => platform.listen(0, "127.0.0.1", resolve))
+    const address = platform.address()
+    const startlist = Startlist.make(Settings.read({
+      STARTLIST_URL: `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`,
+      CLIENT_ID: "1",
+      CLIENT_SECRET: "secret",
+      SIGNING_SECRET: "whsec_AAAA"
+    }))
+    const exchange = async (code: number) => {
+      const { pending } = await startlist.authorize("platform")
+      return startlist.exchange(new URL(`http://localhost/callback?code=${code}&state=${pending.keep.state}`), pending)
+    }
+    const [older, newer] = [exchange(1), exchange(2)]
+    const refused = expect(older).rejects.toThrow("there is a newer one")
+    await expect.poll(() => release.size).toBe(2)
+    release.get("2")?.()
+    expect((await newer).accessToken).toBe("2")
+    release.get("1")?.()
+    await refused
+    platform.close()
+    platform.closeAllConnections()
   })
 })
 

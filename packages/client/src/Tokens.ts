@@ -36,6 +36,8 @@ export interface Connection {
   readonly userId: number
   /** When the user connected: whole seconds since 1970, by the clock of the service. */
   readonly since: number
+  /** The time of the tokens, from the connection or the last refresh: whole seconds since 1970, by the clock of the service. */
+  readonly createdAt: number
   readonly accessToken: string
   readonly refreshToken: string
   readonly expiresAt: number
@@ -56,8 +58,15 @@ export interface TokenStore {
 }
 
 export interface Tokens {
-  /** Stores the tokens of a user who has just connected, in place of previous ones. */
-  readonly connect: (user: string, connected: Connected) => Promise<void>
+  /**
+   * Stores the tokens of a user who has just connected, in place of older ones. Two windows of a user can arrive here in
+   * any order: the tokens with the later `createdAt` stay. Times are whole seconds: in the same second, the last call
+   * wins. Returns whether the tokens were stored: with `false`, the store has newer ones.
+   *
+   * Call it directly after `finish`. If an event about revoked access is handled in between, the stored tokens are
+   * invalid: they are removed when the service refuses them.
+   */
+  readonly connect: (user: string, connected: Connected) => Promise<boolean>
   /**
    * Returns a valid access token, refreshed if it expires within a minute. `insteadOf`: a token that the service
    * refused with 401, which is not returned again. Fails with `ConnectAgain`, `TryLater` or `Refused` (a mistake of the
@@ -118,12 +127,13 @@ export const createTokens = ({ now, refresh, revoke, store }: {
     accessToken !== insteadOf && expiresAt - margin > now()
 
   const toConnection = (
-    { accessToken, expiresAt, refreshToken }: Fresh,
+    { accessToken, createdAt, expiresAt, refreshToken }: Fresh,
     { since, userId }: Pick<Connection, "since" | "userId">
   ): Connection => ({
     revision: unguessable(),
     userId,
     since,
+    createdAt,
     accessToken,
     refreshToken,
     expiresAt,
@@ -188,8 +198,9 @@ export const createTokens = ({ now, refresh, revoke, store }: {
     connect: async (user, connected) => {
       const { createdAt: since, userId } = connected
       while (true) {
-        const before = (await store.load(user))?.revision
-        if (await store.save(user, toConnection(connected, { since, userId }), before)) return
+        const found = await store.load(user)
+        if (found !== undefined && found.createdAt > since) return false
+        if (await store.save(user, toConnection(connected, { since, userId }), found?.revision)) return true
       }
     },
     accessFor: (user, { insteadOf } = {}) => {

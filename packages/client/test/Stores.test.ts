@@ -18,6 +18,7 @@ const connection = (revision: string, accessToken: string, userId = 2 ** 53 - 1)
   revision,
   userId,
   since: 1_800_000_000,
+  createdAt: 1_800_000_000,
   accessToken,
   refreshToken: "refresh ' \"",
   expiresAt: 1_900_000_000_000,
@@ -48,6 +49,27 @@ const keepsTokens = async (store: TokenStore): Promise<void> => {
   await store.save("ada", connection("b", "1", 9), "a")
   await store.save("alan", undefined, "a")
   expect([await store.usersOf(7), await store.usersOf(8), await store.usersOf(9)]).toEqual([["grace"], [], ["ada"]])
+}
+
+/** Windows of one user, at several processes, that reach `connect` in any order. */
+const keepsNewest = async (store: TokenStore): Promise<void> => {
+  const options = { url: "https://startlist.example", clientId: 1, clientSecret: "s", redirectUri: "http://localhost/" }
+  const connect = (createdAt: number, user = "windows") =>
+    createClient(options).tokens(store).connect(user, {
+      ...connection("", `access ${createdAt}`),
+      createdAt,
+      scope: undefined
+    })
+  const orders = [[1, 2, 3], [3, 2, 1], [2, 3, 1], [3, 1, 2], [1, 3, 2], [2, 1, 3]]
+  for (const order of orders) {
+    await Promise.all(order.map((time) => connect(time, `parallel ${order}`)))
+    const results = []
+    for (const time of order) results.push(await connect(time, `in turn ${order}`))
+    expect(results).toEqual(order.map((time, place) => order.slice(0, place).every((earlier) => earlier < time)))
+    for (const way of ["parallel", "in turn"]) {
+      expect(await store.load(`${way} ${order}`)).toMatchObject({ accessToken: "access 3", since: 3, createdAt: 3 })
+    }
+  }
 }
 
 const keepsEvents = async (store: EventStore): Promise<void> => {
@@ -93,6 +115,7 @@ const keepsEvents = async (store: EventStore): Promise<void> => {
 
 const both = async (tokens: TokenStore, events: EventStore) => {
   await keepsTokens(tokens)
+  await keepsNewest(tokens)
   await keepsEvents(events)
 }
 

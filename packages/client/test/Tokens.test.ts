@@ -181,6 +181,25 @@ describe("tokens", () => {
     await tokens.disconnect("1")
   })
 
+  it("the newer of two connections stays, also if its tokens arrive first or the older ones arrive again", async () => {
+    const client = clientOf()
+    const store = memoryTokens()
+    const tokens = client.tokens(store)
+    const finished = async () => {
+      const { keep, url } = await client.authorize({ scope })
+      const fresh = await client.finish(await fake.consent(url, alice), keep)
+      await fake.advance("2 seconds")
+      return fresh
+    }
+    const [older, newer] = [await finished(), await finished()]
+    expect([await tokens.connect("1", newer), await tokens.connect("1", older)]).toEqual([true, false])
+    expect(await athlete(await tokens.accessFor("1", { insteadOf: newer.accessToken }))).toBe(200)
+    // A process that was suspended between `finish` and `connect` has the tokens from before the refresh.
+    expect(await tokens.connect("1", newer)).toBe(false)
+    await fake.advance("8 hours")
+    expect(await athlete(await tokens.accessFor("1"))).toBe(200)
+  })
+
   for (const who of [alice, "olga@races.example", "paul@platform.example"]) {
     it(`forget finds ${who} by number, and ends only a connection that began before the event`, async () => {
       const store = memoryTokens()

@@ -56,7 +56,7 @@ const prepare = Effect.gen(function*() {
 interface Module {
   readonly start: (scope?: string) => Promise<{ readonly url: string; readonly kept: unknown }>
   readonly finish: (back: URL, kept: unknown) => Promise<Tokens>
-  readonly keep: (userId: number, tokens: Tokens) => Promise<void>
+  readonly keep: (userId: number, tokens: Tokens) => Promise<unknown>
   readonly expire: (userId: number) => Promise<void>
   /** Runs a call in several parallel workers. */
   readonly accessTokens: (userId: number, workers: number) => Promise<ReadonlyArray<string | null | undefined>>
@@ -144,6 +144,9 @@ const story = async ({ athlete, client, platform, service }: Prepared, module: M
   await module.keep(athlete.id, connected)
   await module.forget(athlete.id, connected.created_at - 1)
   await module.forget(platform.id, connected.created_at + 1)
+  expect(await module.accessTokens(athlete.id, 1)).toEqual([connected.access_token])
+  // A second window of the user has older tokens, which the service has superseded.
+  await module.keep(athlete.id, { ...connected, access_token: "older", created_at: connected.created_at - 1 })
   expect(await module.accessTokens(athlete.id, 1)).toEqual([connected.access_token])
   await operate(service, "POST", `/users/${athlete.id}/revocations`, { client_id: client.client_id })
   const stored = async () => {

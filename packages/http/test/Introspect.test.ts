@@ -1,11 +1,14 @@
 import { describe, expect } from "@effect/vitest"
 import { Policy, Secrets } from "@startlist/core"
 import { Effect, Option } from "effect"
+import { createHash } from "node:crypto"
 import { Service } from "../../pages/test/support/Service.ts"
 import { testing } from "../../pages/test/support/Testing.ts"
 import * as World from "../../pages/test/support/World.ts"
 
-const operated = { config: { operatorToken: Option.some(Secrets.TokenHash.make("rotarepo".padEnd(43, "-"))) } }
+const fingerprint = Secrets.TokenHash.make(createHash("sha256").update("operator").digest("base64url"))
+
+const operated = { config: { operatorToken: Option.some(fingerprint) } }
 
 describe("POST /oauth/introspect (RFC 7662)", () => {
   testing("describes a client's own active tokens", (world) =>

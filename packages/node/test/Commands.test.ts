@@ -69,7 +69,7 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }))("commands", (it) => {
       const people = await command(service, "application", "show", id)
       expect(people.stdout).toMatch(/^client_id +\d+\nname +Two\n/)
       const signing = await commandJson(service, "application", "signing-secret", id)
-      expect(signing).toEqual({ signing_secrets: [{ value: signing_secret }] })
+      expect(signing).toEqual({ signing_secrets: [{ value: signing_secret, number: 1 }] })
       const rotated = await commandJson(service, "application", "rotate-signing-secret", id)
       expect(rotated.signing_secrets.map(({ value }: { value: string }) => value)).toContain(signing_secret)
       expect(rotated.signing_secrets).toHaveLength(2)

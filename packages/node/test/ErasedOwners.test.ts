@@ -79,7 +79,7 @@ it.scopedLive("a person who registers an application on the page is not erased u
     yield* Effect.promise(async () => {
       const browser = new Browser()
       const page = await openAs(browser, `${service.url}/developer/applications`, owner)
-      const form = theForm(page, ({ fields }) => fields.has("newest"))
+      const form = theForm(page, ({ fields }) => fields.has("key"))
       const registered = browser.submit(form, { name: "Race Hub", redirect_uris: "https://racehub.example/" })
       await waiting(1)
       const erased = erase()

@@ -162,12 +162,13 @@ export const everyPage: ReadonlyArray<Sight> = [
     await page.goto(authorizeUrl(site, hub.application))
     site.switches.storeIsDown = false
   }),
-  sight("athlete", "error-expired-form", async (page, site, { athlete, hub }) => {
+  sight("athlete", "error-expired-form", async (page, site, { hub, platform }) => {
     await open(page, site, authorizeUrl(site, hub.application))
     const other = await page.context().newPage()
     await other.goto(`${site.url}/account/applications`)
     await other.locator("header button").click()
-    await signInHere(other, athlete.email)
+    // A form of an earlier session is accepted from the same user only.
+    await signInHere(other, platform.email)
     // Chromium sometimes never closes a window that is loading a page.
     await other.locator("header button").waitFor()
     await other.close()

@@ -10,6 +10,7 @@ import type { Conflict, StoreError } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
 import { type Subscription, SubscriptionStore } from "@startlist/core/Subscription"
 import { Context, Effect, Option } from "effect"
+import type { Program } from "../../src/Operation.ts"
 
 export type Kind = "rule" | "torn" | "race" | "find" | "handle" | "field" | "key" | "size" | "time"
 
@@ -17,8 +18,8 @@ export type Kind = "rule" | "torn" | "race" | "find" | "handle" | "field" | "key
 export interface FoundBy {
   readonly storeLaws?: boolean
   readonly rules?: boolean
-  /** Random programs. A path leads to a program that shows it. */
-  readonly programs?: boolean | string
+  /** Random programs, or also this one. */
+  readonly programs?: true | Program
   /** The laws that it may break first, a seed that shows it, and the maximum number of steps of a counterexample. */
   readonly simulation?: { readonly laws: ReadonlyArray<number>; readonly seed: number; readonly steps?: number }
 }

@@ -2,7 +2,7 @@
 import { Memory } from "@startlist/core"
 import type { Stores } from "@startlist/core/Stores"
 import { StoreLaws, type Suite } from "@startlist/testing"
-import { Context, Effect, FastCheck, Layer, Logger, LogLevel } from "effect"
+import { Context, Effect, FastCheck, identity, Layer, Logger, LogLevel } from "effect"
 import * as Operation from "../../src/Operation.ts"
 import * as Program from "../../src/Program.ts"
 import type { Change, Fault } from "./Fault.ts"
@@ -48,25 +48,34 @@ export const isHarmless = ({ name }: Fault, storage: "memory" | "PostgreSQL"): b
 const stores = ({ plant }: Fault<Change>): Layer.Layer<Stores> =>
   Layer.effectContext(Effect.map(Effect.context<Stores>(), plant)).pipe(Layer.provide(Memory.layer))
 
+/** Runs a program on faulty stores. Fails if it shows the fault. */
+const check = (fault: Fault<Change>, program: Operation.Program, seed: number): Promise<void> =>
+  Effect.runPromise(
+    Program.check(program, { seed }).pipe(Effect.provide(stores(fault)), Logger.withMinimumLogLevel(LogLevel.None))
+  )
+
+/** What a program breaks with a fault and without it, in the first of 20 interleavings that shows the fault. */
+export const byProgram = async (fault: Fault<Change>, program: Operation.Program) => {
+  const good = { ...fault, plant: identity<Context.Context<Stores>> }
+  for (let seed = 0; seed < 20; seed++) {
+    const broken = await check(fault, program, seed).then(() => undefined, String)
+    if (broken !== undefined) return { broken, without: await check(good, program, seed).then(() => undefined, String) }
+  }
+  return {}
+}
+
 const runs = FastCheck.record({ program: Operation.program(), seed: FastCheck.nat() })
 
 /** Number of operations, those of parallel groups included. */
 const sizeOf = (program: Operation.Program): number =>
   program.reduce((sum, operation) => sum + (operation._tag === "Parallel" ? operation.operations.length : 1), 0)
 
-/** Runs programs until one shows the fault: the one at a path, or any. */
-export const byPrograms = async (
-  fault: Fault<Change>,
-  options: { readonly path: string } | { readonly numRuns: number }
-) => {
-  const property = FastCheck.asyncProperty(runs, ({ program, seed }) =>
-    Effect.runPromise(
-      Program.check(program, { seed }).pipe(Effect.provide(stores(fault)), Logger.withMinimumLogLevel(LogLevel.None))
-    ))
-  const { counterexample, counterexamplePath, errorInstance } = await FastCheck.check(property, { seed: 6, ...options })
+/** Runs random programs until one shows the fault, and shrinks it. */
+export const byPrograms = async (fault: Fault<Change>, numRuns: number) => {
+  const property = FastCheck.asyncProperty(runs, ({ program, seed }) => check(fault, program, seed))
+  const { counterexample, errorInstance } = await FastCheck.check(property, { seed: 6, numRuns })
   const program = counterexample?.[0].program ?? []
-  const report = `path ${counterexamplePath}: ${JSON.stringify(counterexample)}`
-  return { operations: sizeOf(program), error: String(errorInstance), report }
+  return { operations: sizeOf(program), error: String(errorInstance), report: JSON.stringify(counterexample) }
 }
 
 /** Large enough for faults to show, small enough for many seeds. */

@@ -3,7 +3,16 @@ import { AccessTokens } from "@startlist/core/AccessTokens"
 import type { Delivery } from "@startlist/core/Delivery"
 import { Audience } from "@startlist/core/Event"
 import { Array as Arr, DateTime, Effect, Option } from "effect"
+import type { Program, Request } from "../../src/Operation.ts"
 import { type Change, deliveries, type Fault, instead, inStores, saves } from "./Fault.ts"
+
+const consented: Request = { _tag: "Consent", user: 0, application: 0, pkce: false }
+const revoked: Request = { _tag: "RevokeByUser", code: 0 }
+const statusChanged: Request = { _tag: "ChangeStatus", registration: 0, status: 0 }
+
+/** The first operations of a program with tokens, and of one with a receiver of events. */
+const connected: Program = [consented, { _tag: "Redeem", code: 0, key: "", slip: "none" }]
+const subscribed: Program = [{ _tag: "Subscribe", application: 0, callback: "right" }, consented]
 
 export const systemFaults: ReadonlyArray<Fault<Change>> = [
   instead(
@@ -13,13 +22,13 @@ export const systemFaults: ReadonlyArray<Fault<Change>> = [
       next.status === "active" && Option.isSome(stored?.refresh ?? Option.none())
         ? { ...next, refresh: stored?.refresh ?? next.refresh }
         : next,
-    { programs: "1:1:1:1:1:1" }
+    { programs: [...connected, { _tag: "Refresh", token: 0, key: "", stolen: false }] }
   ),
   instead(
     "grants",
     "a token outlives the revocation once the user consents again",
     (next, stored) => ({ ...next, access: AccessTokens.make((stored?.access ?? "") + next.access) }),
-    { programs: "0:2:4:3", simulation: { laws: [2], seed: 4 } }
+    { programs: [...connected, revoked, consented], simulation: { laws: [2], seed: 4 } }
   ),
   saves(
     "race",
@@ -32,15 +41,18 @@ export const systemFaults: ReadonlyArray<Fault<Change>> = [
           outgoing
         )),
     {
-      programs: "51:7:6:6:5",
+      programs: [
+        ...connected,
+        { _tag: "Parallel", operations: [{ _tag: "Refresh", token: 0, key: "", stolen: false }, revoked] }
+      ],
       simulation: { laws: [1], seed: 11 }
     }
   ),
   saves("torn", "grants", "a revocation is saved without its event", (next, { save }) => save(next, []), {
-    programs: "10:3:3:5:8:6:6:6:4"
+    programs: [...subscribed, revoked]
   }),
   saves("torn", "registrations", "a status change is saved without its events", (next, { save }) => save(next, []), {
-    programs: "10:3:3:5:8:7:7:7:4",
+    programs: [...subscribed, statusChanged],
     simulation: { laws: [4], seed: 1 }
   }),
   inStores("field", "an application gets events after its access was revoked", ({ grants, registrations }) => {
@@ -61,27 +73,27 @@ export const systemFaults: ReadonlyArray<Fault<Change>> = [
           ])
       }
     }
-  }, { programs: "0:2:5:7:6:7:10:6" }),
+  }, { programs: [...subscribed, revoked, statusChanged] }),
   instead("applications", "a suspended application goes on", (next) => ({ ...next, state: "active" }), {
-    programs: "0:2:0:0:0:2:4:4:4:4:4:6:9:4",
+    programs: [...connected, { _tag: "SetState", application: 0, state: "suspended" }],
     simulation: { laws: [14], seed: 1 }
   }),
   instead("applications", "to revoke all grants revokes none", (next) => ({ ...next, epoch: 0 }), {
-    programs: "3:3:2:6:9:2:2:2"
+    programs: [...connected, { _tag: "RevokeAll", application: 0 }]
   }),
   instead(
     "applications",
     "the grants of an application outlive its end",
     (next) => next.state === "ended" ? { ...next, epoch: next.epoch - 1 } : next,
-    { programs: "7:1:4:4" }
+    { programs: [...connected, { _tag: "End", application: 0 }] }
   ),
   instead("subscriptions", "a pause is lost", (next) => ({ ...next, paused: false }), {
-    programs: "267:5:3:3:5:5:5:5:4",
+    programs: [...subscribed, { _tag: "SetPaused", application: 0, paused: true }, revoked],
     simulation: { laws: [14], seed: 33 }
   }),
   deliveries("torn", "a settlement is lost", ({ settle }) => ({
     settle: (all) => Effect.as(settle(all.slice(1)), all.map(({ delivery }) => delivery.id))
-  }), { programs: "10:3:3:5:8:6:6:6:4" }),
+  }), { programs: [...subscribed, revoked] }),
   // Takes an attempt that is recorded late, after its lease has ended and another attempt was made.
   deliveries("race", "a delivery is settled under any claim", ({ claim, settle }) => {
     const tokens = new Map<number, string>()

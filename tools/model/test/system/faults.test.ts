@@ -17,7 +17,7 @@ for (const fault of faults.filter(isInStores)) {
     }
     if (programs !== undefined) {
       it("is shown by a program of at most six operations", async () => {
-        const { error, operations, report } = await byPrograms(fault, { numRuns: 500 })
+        const { error, operations, report } = await byPrograms(fault, 500)
         expect(error).toContain("LawBroken")
         expect(operations, report).toBeLessThanOrEqual(6)
         console.log(report)

@@ -95,7 +95,7 @@ const inStores = async (
 ): Promise<ReadonlyArray<string | undefined>> => {
   if (fault.foundBy.storeLaws === true) return [await firstBroken(fault, storage)]
   if (fault.foundBy.programs === undefined) return []
-  const { error, report } = await byPrograms(fault, { numRuns: 500 })
+  const { error, report } = await byPrograms(fault, 500)
   return [error.includes("LawBroken") ? report : undefined]
 }
 

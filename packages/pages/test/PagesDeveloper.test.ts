@@ -216,6 +216,27 @@ testing(
     })
 )
 
+testing(
+  "a form for an application can be sent after an operator has ended the newest one, and is refused after the end of its own",
+  (world) =>
+    Effect.gen(function*() {
+      const { platformBrowser } = world
+      const { hidden } = Browser.formTo(home, yield* platformBrowser.get(home))
+      const applications = yield* Applications.Applications
+      const endNewest = applications.list({ owner: Option.none(), after: Option.none(), limit: 1 }).pipe(
+        Effect.flatMap(([newest]) => newest === undefined ? Effect.die("none is left") : applications.end(newest.id))
+      )
+      yield* endNewest
+      const fields = { ...hidden, name: "Next", redirect_uris: "" }
+      expect((yield* platformBrowser.post(home, fields)).status).toBe(201)
+      yield* endNewest
+      const again = yield* platformBrowser.post(home, fields)
+      expect([again.status, again.body]).toEqual([409, expect.stringContaining("or was sent before")])
+      const { hidden: shown } = Browser.formTo(home, again)
+      expect((yield* platformBrowser.post(home, { ...fields, ...shown })).status).toBe(201)
+    })
+)
+
 describe("wrong redirect URIs", () => {
   const cases: ReadonlyArray<readonly [name: string, typed: string, english: string, french: string]> = [
     [

@@ -188,10 +188,10 @@ export const messages: Messages = {
       advice: "Sign in, and send the form again."
     },
     outdated: {
-      title: "This was already done",
-      what: "The page of this form was out of date. Nothing was changed this time.",
+      title: "This page was out of date",
+      what: "Nothing was changed this time.",
       advice:
-        "This happens if a form is sent twice, or after a change in another window. Check the current state first."
+        "This happens if a form is sent twice or was open for a long time, or after a change in another window. Check the current state first."
     },
     notPlatform: {
       title: "For registration platforms only",

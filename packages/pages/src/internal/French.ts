@@ -192,10 +192,10 @@ export const messages: Messages = {
       advice: "Connectez-vous et envoyez le formulaire à nouveau."
     },
     outdated: {
-      title: "C’est déjà fait",
-      what: "La page de ce formulaire n’est plus à jour. Rien n’a été modifié cette fois.",
+      title: "La page n’était plus à jour",
+      what: "Rien n’a été modifié cette fois.",
       advice:
-        "Cela arrive si un formulaire est envoyé deux fois, ou après une modification dans une autre fenêtre. Consultez d’abord l’état actuel."
+        "Cela arrive si un formulaire est envoyé deux fois ou reste ouvert longtemps, ou après une modification dans une autre fenêtre. Consultez d’abord l’état actuel."
     },
     notPlatform: {
       title: "Réservé aux plateformes d’inscription",

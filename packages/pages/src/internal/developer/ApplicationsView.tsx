@@ -32,7 +32,7 @@ export const ApplicationsView = ({ applications, formKey, more, refused, context
       {refused === undefined ? null : refused.problem === undefined
         ? (
           <Alert kind="wait">
-            <p>{registering.expired}</p>
+            <p>{registering.outdated}</p>
           </Alert>
         )
         : <SettingsProblem locale={frame.locale} values={refused.values} problem={refused.problem} />}

@@ -23,7 +23,8 @@ export const developer: DeveloperMessages = {
     title: "Register an application",
     submit: "Register",
     done: (application) => `${application} is registered`,
-    expired: "This form was open for a long time, so nothing was registered. Check the form, and send it again."
+    outdated:
+      "Nothing was registered this time: the form was open for a long time, or was sent before. Check your applications and the form, and send it again."
   },
   settings: {
     title: "Settings",

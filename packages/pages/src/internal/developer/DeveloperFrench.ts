@@ -24,8 +24,8 @@ export const developer: DeveloperMessages = {
     title: "Enregistrer une application",
     submit: "Enregistrer",
     done: (application) => `${application} est enregistrée`,
-    expired:
-      "Ce formulaire est resté ouvert longtemps\u00a0: rien n’a été enregistré. Vérifiez-le, puis envoyez-le de nouveau."
+    outdated:
+      "Rien n’a été enregistré cette fois\u00a0: le formulaire est resté ouvert longtemps, ou a déjà été envoyé. Vérifiez vos applications et le formulaire, puis envoyez-le de nouveau."
   },
   settings: {
     title: "Réglages",

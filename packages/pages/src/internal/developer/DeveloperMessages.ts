@@ -19,7 +19,7 @@ export interface DeveloperMessages {
     readonly title: string
     readonly submit: string
     readonly done: (application: string) => string
-    readonly expired: string
+    readonly outdated: string
   }
   readonly settings: {
     readonly title: string

@@ -37,7 +37,7 @@ export declare namespace Deliveries {
     ) => Effect.Effect<Delivery, DeliveryNotFound | SubscriptionNotFound | StoreError>
     /**
      * Delivers a part of many events again (`DeliveryQueue.again`). `next` is where the next part begins, if there may be
-     * more. It can be repeated, also by two operators at the same time: it skips what is repeated already.
+     * more. It can be repeated, also by two operators at the same time: it skips repeated deliveries and delivered repeats.
      */
     readonly redeliverMany: (wanted: Redelivery) => Effect.Effect<
       { readonly redelivered: number; readonly skipped: number; readonly next: Option.Option<DeliveryId> },

@@ -89,8 +89,8 @@ export declare namespace DeliveryQueue {
     /**
      * Makes a new pending delivery of a stored one, to the same subscription, due at `now`. The log has only the first
      * one. Uses the stored event, which an erasure may have cleared. None if the delivery or its subscription is gone.
-     * With `only`, none if it has a repeat, also in a race. `latest`: nor if an event of its object with a larger sequence
-     * is pending or delivered to the subscription.
+     * With `only`, none if it has a repeat, also in a race, or is a delivered repeat. `latest`: nor if an event of its
+     * object with a larger sequence is pending or delivered to the subscription.
      */
     readonly again: (
       delivery: Delivery,

@@ -77,9 +77,9 @@ export interface Change {
  *   verifier), `revoked` (the grant of the refresh token), `scopeless` (none of its scopes exists any more).
  * - `used`: the code was exchanged before.
  * - `replaced`: a later refresh of the same line replaced the refresh token.
- * - `superseded`: the line of the refresh token has ended. Usually the user has connected the application again since.
- * - `replayed`: a used code or a replaced refresh token that has revoked its line (`Policy.replay`). No other reason has
- *   a side effect.
+ * - `superseded`: the refresh token is of an earlier line: the user has connected the application again since.
+ * - `ended`: a replay has ended the line of the refresh token, and the user has not connected again since.
+ * - `replayed`: a used code or older token that has revoked its line (`Policy.replay`). No other reason has a side effect.
  */
 export class InvalidGrant extends Schema.TaggedError<InvalidGrant>("@startlist/core/InvalidGrant")("InvalidGrant", {
   reason: Schema.Literal(
@@ -90,6 +90,7 @@ export class InvalidGrant extends Schema.TaggedError<InvalidGrant>("@startlist/c
     "used",
     "replaced",
     "superseded",
+    "ended",
     "replayed",
     "revoked"
   )
@@ -331,8 +332,8 @@ export const redeem = (
   return issue(grant, presented, { ...code, codes, lineStart }, deriving, now, policy)
 }
 
-/** State of a refresh token in its grant. `superseded`: its line is not the present one. */
-export type Standing = "current" | "replaced" | "superseded" | "revoked" | "unknown"
+/** State of a refresh token in its grant. `superseded`: its line is not the present one. `ended`: there is no line. */
+export type Standing = "current" | "replaced" | "superseded" | "ended" | "revoked" | "unknown"
 
 /** Recognises an older refresh token by its name and the key that made it, the current one by its fingerprint. */
 export const standingOf = (
@@ -341,12 +342,11 @@ export const standingOf = (
   { epoch, generation }: Token.RefreshName,
   { hash, keys }: Deriving
 ): Standing => {
-  const fingerprint = shortened(hash(Redacted.value(token)))
-  if (Option.isSome(grant.refresh) && grant.refresh.value.hash === fingerprint) return "current"
-  const isRevoked = epoch < grant.epoch || epoch === grant.epoch && grant.status === "revoked"
+  if (Option.getOrNull(grant.refresh)?.hash === shortened(hash(Redacted.value(token)))) return "current"
   const isOlder = generation < grant.generation || generation === grant.generation && Option.isNone(grant.refresh)
   if (epoch > grant.epoch || !isOlder || !keys.some((key) => key.isAuthentic(token))) return "unknown"
-  if (isRevoked) return "revoked"
+  if (epoch < grant.epoch || grant.status === "revoked") return "revoked"
+  if (Option.isNone(grant.refresh)) return "ended"
   return generation < grant.lineStart ? "superseded" : "replaced"
 }
 
@@ -381,7 +381,7 @@ export const rotate = (
   if (standing === "unknown") return refuse(standing)
   if (grant.applicationId !== applicationId) return refuse("mismatch")
   if (standing === "revoked") return refuse(standing)
-  if (standing === "superseded") return refuseReplay(grant, standing, false, policy)
+  if (standing === "superseded" || standing === "ended") return refuseReplay(grant, standing, false, policy)
   const excess = Option.isSome(scope) ? scope.value.find((name) => !grant.scope.includes(name)) : undefined
   if (standing === "replaced") {
     const within = Option.isSome(idempotencyKey) ? policy.refreshRetry : policy.refreshRetryWithoutKey

@@ -40,7 +40,7 @@ export class GrantNotFound extends Schema.TaggedError<GrantNotFound>("@startlist
   {}
 ) {}
 
-/** A used code or an older refresh token of this user was refused: `used`, `replaced`, `superseded` or `replayed`. */
+/** A used code or an older refresh token of this user was refused: `used`, `replaced`, `superseded`, `ended`, `replayed`. */
 export interface Replay {
   readonly userId: UserId
   readonly reason: Grant.InvalidGrant["reason"]

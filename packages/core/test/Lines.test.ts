@@ -202,7 +202,7 @@ describe("with the policy revoke", () => {
       expect(yield* refusal(refresh(client, first.refreshToken))).toBe("replayed")
       for (const { accessToken } of [first, second]) expect(yield* authenticate(accessToken)).toBe("InvalidToken")
       for (const { refreshToken } of [first, second]) {
-        expect(yield* refusal(refresh(client, refreshToken))).toBe("superseded")
+        expect(yield* refusal(refresh(client, refreshToken))).toBe("ended")
       }
     }))
 
@@ -218,7 +218,7 @@ describe("with the policy revoke", () => {
   test("a code that is used again after 60 s revokes its line, also if the line was refreshed since", () =>
     Effect.gen(function*() {
       for (const isRefreshed of [false, true]) {
-        const { client, code, first } = yield* connected
+        const { client, code, first, user } = yield* connected
         yield* TestClock.adjust("59999 millis")
         expect(yield* refusal(exchange(client, code))).toBe("used")
         const last = isRefreshed ? yield* refresh(client, first.refreshToken) : first
@@ -226,6 +226,9 @@ describe("with the policy revoke", () => {
         yield* TestClock.adjust("1 millis")
         expect(yield* refusal(exchange(client, code))).toBe("replayed")
         for (const { accessToken } of [first, last]) expect(yield* authenticate(accessToken)).toBe("InvalidToken")
+        const pending = yield* consent(client, user)
+        expect(yield* refusal(refresh(client, last.refreshToken))).toBe("ended")
+        yield* exchange(client, pending)
         expect(yield* refusal(refresh(client, last.refreshToken))).toBe("superseded")
         expect(yield* refusal(exchange(client, code))).toBe("used")
       }

@@ -191,6 +191,18 @@ describe("redelivery of many", () => {
       expect((yield* all).length).toBe(900)
     }).pipe(Effect.provide(layer), (whole) => inVirtualTime(whole, 1)))
 
+  it.effect("sends a delivered event again once, however often it is begun after its repeats arrived", () =>
+    Effect.gen(function*() {
+      yield* play([1, 2, 3, 1].map((objectId) => ({ objectId, outcomes: ["delivered"] })))
+      for (const [only, counts] of [["latest", [3, 0, 0]], ["unrepeated", [1, 0, 0]]] as const) {
+        for (const count of counts) {
+          expect((yield* redeliver({ state: Option.some("delivered"), only })).redelivered).toBe(count)
+          yield* Effect.sleep("1 second")
+          yield* end("delivered")
+        }
+      }
+    }).pipe(Effect.provide(layer), (whole) => inVirtualTime(whole, 1)))
+
   it.effect("is limited to an application, a state, and the time at which deliveries ended", () =>
     Effect.gen(function*() {
       const one = yield* play([{ objectId: 1, outcomes: ["exhausted"] }])

@@ -161,7 +161,8 @@ export const refresh = (
   if (!isLive(grant, found)) return { result: "revoked", grant }
   const asked = `refresh token ${token} ${key}`
   if (grant.current !== token) {
-    if (found.line !== grant.line || grant.current === null) return { result: "superseded", grant }
+    if (grant.current === null) return { result: "ended", grant }
+    if (found.line !== grant.line) return { result: "superseded", grant }
     if (repeats(grant, asked, key, at)) return { result: "ok", grant, pair: grant.current }
     const replacedAt = grant.previous === token ? grant.rotatedAt : -Infinity
     return usedAgain(grant, "replaced", found.line, replacedAt, asking)

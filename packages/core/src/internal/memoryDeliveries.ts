@@ -145,8 +145,9 @@ export const makeDeliveries = (
       }),
     again: ({ id }, now, only) =>
       Effect.sync(() => {
-        const stored = deliveries.get(id)?.delivery
+        const { delivery: stored, isLogged } = deliveries.get(id) ?? {}
         if (stored === undefined || !subscriptions.has(stored.subscriptionId)) return Option.none()
+        if (only !== undefined && !isLogged && stored.state === "delivered") return Option.none()
         const isAny = (is: typeof isRepeat) => [...deliveries.values()].some(({ delivery }) => is(delivery, stored))
         if (only !== undefined && isAny(isRepeat) || only === "latest" && isAny(overtakes)) return Option.none()
         const fresh = { state: "pending", attempts: [], dueAt: now, endedAt: Option.none() } as const

@@ -154,7 +154,13 @@ type GrantType = "authorization_code" | "refresh_token"
 const isGrantType = (value: string): value is GrantType => value === "authorization_code" || value === "refresh_token"
 
 /** Refusals of a refresh token that was good once. */
-const invalidated: ReadonlySet<InvalidGrant["reason"]> = new Set(["replaced", "superseded", "replayed", "revoked"])
+const invalidated: ReadonlySet<InvalidGrant["reason"]> = new Set([
+  "replaced",
+  "superseded",
+  "ended",
+  "replayed",
+  "revoked"
+])
 
 const descriptions: Readonly<Record<InvalidGrant["reason"], string>> = {
   unknown: "the code or refresh token is unknown, or the code has expired",
@@ -163,6 +169,8 @@ const descriptions: Readonly<Record<InvalidGrant["reason"], string>> = {
   used: "the code was used before",
   replaced: "the refresh token was replaced by a newer one",
   superseded: "the refresh token is of an earlier connection: use the latest tokens, or connect the user again",
+  ended:
+    "all tokens since the last connection were revoked, because an old code or token was used: connect the user again",
   replayed: "the code or refresh token was used before, so all tokens since its code were revoked",
   revoked: "access was revoked",
   scopeless: "none of the granted scopes exists any more. Ask the user for access with other scopes."

@@ -37,6 +37,7 @@ const reasons = [
   "used",
   "replaced",
   "superseded",
+  "ended",
   "replayed",
   "revoked",
   "invalid_client",

@@ -212,7 +212,7 @@ export const operations: OperationTexts = {
   "deliveries.redeliverMany": {
     summary: "Deliver many events again",
     description:
-      "Delivers a part of the events in a state again, oldest first. Repeat the call with `after` while there is `next`. Skips events that were already redelivered, and by default those whose object has a newer event that is delivered or pending. So a repeated call sends nothing twice."
+      "Delivers a part of the events in a state again, oldest first. Repeat the call with `after` while there is `next`. Skips deliveries that were repeated, repeats that were delivered, and by default those whose object has a newer event that is delivered or pending. So a repeated call sends nothing twice."
   },
   "deliveries.redeliver": {
     summary: "Deliver an event again",

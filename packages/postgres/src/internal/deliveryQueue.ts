@@ -135,7 +135,7 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
   const findEvent = (only: "always" | "unrepeated" | "latest"): Statement => {
     const isNewer = `n.application_id = d.application_id AND n.subscription_id = d.subscription_id
       AND n.object_type = d.object_type AND n.object_id = d.object_id AND n.sequence > d.sequence`
-    const unrepeated = `AND NOT EXISTS (
+    const unrepeated = `AND (d.state <> 'd' OR d.log_position IS DISTINCT FROM ${notLogged}) AND NOT EXISTS (
       SELECT FROM ${p}deliveries r WHERE r.application_id = d.application_id AND r.event_id = d.event_id
         AND r.log_position = ${notLogged} AND r.id > d.id
     )`

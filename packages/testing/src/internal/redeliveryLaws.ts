@@ -105,6 +105,23 @@ export const redeliveryLaws: LawGroup<Stores> = {
         same(yield* isMade({ ...early, event: f.event(1) }, "latest"), false, "the stored event counts")
       }
     ),
+    queueLaw("a delivered repeat is repeated only on its own", function*(f) {
+      const { app } = yield* f.subscribed
+      yield* f.queue(app, [f.event(1)])
+      yield* end(f, { 1: "delivered" })
+      const [first] = yield* f.listed(app)
+      if (first === undefined) return yield* missing
+      const again = (one: Delivery, only?: "unrepeated" | "latest") => f.deliveryQueue.again(one, at(10), only)
+      const failed = yield* again(first, "latest")
+      yield* end(f, { 1: "exhausted" })
+      const arrived = Option.isSome(failed) ? yield* again(failed.value, "latest") : yield* missing
+      yield* end(f, { 1: "delivered" })
+      if (Option.isNone(arrived)) return yield* missing
+      for (const only of ["unrepeated", "latest"] as const) {
+        same(Option.isSome(yield* again(arrived.value, only)), false, only)
+      }
+      same(Option.isSome(yield* again(arrived.value)), true)
+    }),
     queueLaw(
       "of two that repeat an unrepeated delivery at the same time, one does",
       often(function*(f) {

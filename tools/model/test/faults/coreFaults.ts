@@ -12,7 +12,7 @@ const all: FoundBy = { storeLaws: true, programs: true, rules: true }
 export const coreFaults: ReadonlyArray<Fault<Source>> = [
   ...inCore("Grant.ts", programsAndRules, {
     "a refresh token of an earlier life counts as one of this life": [
-      "epoch < grant.epoch || epoch === grant.epoch && grant.status === \"revoked\"",
+      "epoch < grant.epoch || grant.status === \"revoked\"",
       "false"
     ],
     "a revocation leaves the access tokens": ["\", access: AccessTokens.none", "\""],
@@ -239,8 +239,11 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
     "a settlement does not start the count of claims again": ["          queued.claims = 0\n"],
     "an old event is delivered again to a new subscription": [" || !subscriptions.has(stored.subscriptionId)"],
     "the event that the caller has read is delivered again, not the stored one": [
-      "{ id }, now, only) =>\n      Effect.sync(() => {\n        const stored = deliveries.get(id)?.delivery",
-      "stored, now, only) =>\n      Effect.sync(() => {"
+      "{ id }, now, only) =>\n      Effect.sync(() => {\n        const { delivery: stored, isLogged } = deliveries.get(id) ?? {}",
+      "stored, now, only) =>\n      Effect.sync(() => {\n        const isLogged = deliveries.get(stored.id)?.isLogged"
+    ],
+    "each redelivery of many delivers the repeats of the previous one again": [
+      "        if (only !== undefined && !isLogged && stored.state === \"delivered\") return Option.none()\n"
     ]
   }),
   ...inCore("internal/memoryDeliveries.ts", lawsAndPrograms, {

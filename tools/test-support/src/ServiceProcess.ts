@@ -78,7 +78,7 @@ export const spawnStartlist = (
 ): Spawned => {
   const child = spawn(node, [...program, ...args], {
     ...options,
-    env: { ...inherited(), TSX_TSCONFIG_PATH: `${packages}http/tsconfig.json`, ...environment },
+    env: { ...inherited(), TSX_TSCONFIG_PATH: `${packages}pages/tsconfig.json`, ...environment },
     stdio: [input === undefined ? "ignore" : "pipe", printed, "pipe"]
   })
   child.stdin?.end(input)

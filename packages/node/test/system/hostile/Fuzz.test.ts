@@ -1,12 +1,34 @@
 /** Hostile requests to every route of the real service, for a short time. `npm run fuzz` runs longer. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { athleteStatus } from "@startlist/test-support/Consent"
+import { operate } from "@startlist/test-support/Operator"
 import { fuzz } from "./support/Fuzzing.ts"
 import { makeMeasuredService } from "./support/MeasuredService.ts"
+import { makeWorld } from "./support/World.ts"
 
 const seed = Number(process.env["FUZZ_SEED"] ?? Math.floor(Math.random() * 1_000_000_000))
 
 describe("hostile requests", () => {
+  it.scopedLive("may erase or disable users with the operator token: the world is renewed with others", () =>
+    Effect.gen(function*() {
+      const service = yield* makeMeasuredService()
+      yield* Effect.promise(async () => {
+        const world = await makeWorld(service)
+        try {
+          const { platformId, userId } = world.values()
+          expect((await operate(service, "DELETE", `/users/${userId}`)).status).toBe(204)
+          await world.renew()
+          expect((await operate(service, "POST", `/users/${world.values()["userId"]}/disable`)).status).toBe(200)
+          expect((await operate(service, "POST", `/users/${platformId}/disable`)).status).toBe(200)
+          await world.renew()
+          expect(await athleteStatus(service, String(world.values()["access"]))).toBe(200)
+        } finally {
+          world.close()
+        }
+      })
+    }))
+
   it.scopedLive(
     "get only specified responses, free their sockets, and leave no secret in the log",
     () =>

@@ -58,16 +58,26 @@ const isSignedIn = async (service: MeasuredService, { session }: Session): Promi
   return page.status === 200
 }
 
+/** Whether a user can sign in. Hostile requests have the operator token, so one of them may have erased or disabled anybody. */
+const isActive = async (service: MeasuredService, { id }: Person): Promise<boolean> => {
+  const { body, status } = await operate(service, "GET", `/users/${id}`)
+  return status === 200 && body.disabled === false
+}
+
 /** Makes a world on a service that allows callbacks on loopback. */
 export const makeWorld = async (service: MeasuredService): Promise<World> => {
   const secrets = new Set<string>([service.operatorToken, "the verify token"])
   const scope = Effect.runSync(Scope.make())
   const callback = await Effect.runPromise(Scope.extend(makeReceiver, scope))
   const platform = await createUser(service, "platform")
-  const athlete = await createUser(service, "athlete")
   const organizer = await createUser(service, "organizer")
   const club = await createUser(service, "club")
-  const registration = await createRegistration(service, { athlete_id: athlete.id, platform_user_id: platform.id })
+  const newAthlete = async () => {
+    const athlete = await createUser(service, "athlete")
+    const parties = { athlete_id: athlete.id, platform_user_id: platform.id }
+    return { athlete, registration: await createRegistration(service, parties) }
+  }
+  let { athlete, registration } = await newAthlete()
   /** An application with its own owner, because the subscriptions of one owner are limited. */
   const newAccess = async () => {
     const owner = await createUser(service, "platform")
@@ -172,7 +182,8 @@ export const makeWorld = async (service: MeasuredService): Promise<World> => {
     renew: async () => {
       renewals++
       guest = await createUser(service, "athlete")
-      if (!await isGood(access)) access = await newAccess()
+      if (!await isActive(service, athlete)) ({ athlete, registration } = await newAthlete())
+      if (!await isActive(service, access.owner) || !await isGood(access)) access = await newAccess()
       if (!await isGood(spare)) spare = await newAccess()
       code = await newCode(access.client).catch(async () => {
         // Its settings were changed, to ask for PKCE for example.

@@ -32,7 +32,10 @@ const pressTwice = async (page: Page, name: string): Promise<void> => {
   const box = await button.boundingBox()
   if (box === null) throw new Error(`no button ${name}`)
   await button.scrollIntoViewIfNeeded()
+  // The page before the answer is idle, too.
+  const answered = page.waitForEvent("framenavigated")
   await button.dblclick({ delay: 5, noWaitAfter: true })
+  await answered
   await page.waitForLoadState("networkidle")
 }
 

@@ -52,7 +52,7 @@ const tokenEndpoint = (
       "invalid_client"
     ]),
     form("a parameter twice in the body", `${refresh}&refresh_token=x`, [400, "invalid_request"]),
-    form("a parameter twice, once empty", `${refresh}&refresh_token=`, [400, "invalid_request"]),
+    form("a parameter twice, once empty", `&refresh_token=&${refresh}&refresh_token=`, [400, "invalid_grant"]),
     form("an unknown parameter twice", `${refresh}&x=1&x=2`, [400, "invalid_grant"]),
     {
       ...form("two values of a parameter in two places", refresh, [400, "invalid_request"]),

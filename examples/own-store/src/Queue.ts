@@ -118,7 +118,8 @@ export const makeQueue = (
     again: ({ id }, now, only) =>
       atomically((sql) => {
         const query = `select d.record from deliveries d join subscriptions s on s.id = d.subscription where d.id = ?1
-          and (?2 = 'always' or not exists (select 1 from deliveries r where ${isRepeat("r", "d")}))
+          and (?2 = 'always' or (d.logged or d.state <> 'delivered')
+            and not exists (select 1 from deliveries r where ${isRepeat("r", "d")}))
           and (?2 <> 'latest' or not exists (select 1 from deliveries n where n.subscription = d.subscription
             and n.object = d.object and n.state in ('delivered', 'pending')
             and n.record ->> '$.event.sequence' > d.record ->> '$.event.sequence'))`

@@ -132,7 +132,7 @@ layer(nodes)("two nodes", (it) => {
   )
 
   it.effect(
-    "50 parallel exchanges of one code: one succeeds, and the 49 others revoke its tokens",
+    "50 parallel exchanges of one code: one succeeds, and its tokens are not affected by the 49 others",
     on(async (one, other) => {
       const { athlete, client } = await prepare(one)
       const code = (await consent(authorizeUrl(one, client), athlete)).searchParams.get("code") ?? ""
@@ -142,8 +142,8 @@ layer(nodes)("two nodes", (it) => {
       const bodies = await Promise.all(answers.map((answer) => answer.json()))
       expect(count(bodies.map(({ error }) => error), "invalid_grant")).toBe(49)
       const winner = bodies.find((body) => "access_token" in body)
-      expect(await athleteStatus(one, winner.access_token)).toBe(401)
-      expect((await refresh(other, client, winner.refresh_token)).status).not.toBe(200)
+      expect(await athleteStatus(one, winner.access_token)).toBe(200)
+      expect((await refresh(other, client, winner.refresh_token)).status).toBe(200)
     })
   )
 

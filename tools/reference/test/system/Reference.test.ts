@@ -23,6 +23,6 @@ it("the reference has a page for each module, named by its import path, and no w
     expect(existsSync(join(folder, "dist", `${module.importPath}/README.md`)), module.importPath).toBe(true)
   }
   expect(page("@startlist/core/GrantStore/namespaces/GrantStore/interfaces/Service.md")).toContain(
-    "Saves `change.grant` over version"
+    "Saves `change.grant` over its previous version"
   )
 })

@@ -32,6 +32,7 @@ const deriving = ({ userId, version }: Grant.Grant): Grant.Deriving => ({
       accessToken: Redacted.make<string>(Grants.hashOf("a", userId, version + 1)),
       refreshToken: Redacted.make<string>(Grants.hashOf("r", userId, version + 1))
     }),
+    deriveSecret: (origin) => Redacted.make<string>(origin),
     isAuthentic: () => false
   }]
 })

@@ -6,7 +6,7 @@ export interface StoredEvent {
   readonly id: string
   /** JSON text. */
   readonly body: string
-  /** What it is about, such as `registration 7`. */
+  /** The object of the event, such as `registration 7`. */
   readonly object: string
   /** Its place among the events about the object, if the service has sent it. */
   readonly sequence: number | undefined

@@ -46,7 +46,7 @@ export interface InboxOptions {
   /** Handles an event. If it fails, the event is retried later, and events about the same object wait for it. */
   readonly handle: (event: Event) => unknown
   /**
-   * What becomes of an event that is late: a newer one about its object was handled before. `flag` (default): `handle`
+   * Handling of a late event: a newer one about its object was handled before. `flag` (default): `handle`
    * gets it with `isLate: true`. `skip`: it counts as handled.
    */
   readonly late?: "flag" | "skip"

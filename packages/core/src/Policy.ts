@@ -36,7 +36,7 @@ export declare namespace Policy {
     /** The same without an `Idempotency-Key` (requirements §4.3: 0, the previous token is invalid immediately). */
     readonly refreshRetryWithoutKey: Duration.Duration
     /**
-     * What a replaced refresh token or a used code causes beside its refusal: nothing, or the end of its line of tokens.
+     * Effect of a replaced refresh token or a used code beside its refusal: none, or the end of its line of tokens.
      * RFC 9700 §4.14.2 asks for `revoke` for public clients. Here, every client proves a secret.
      */
     readonly replay: "refuse" | "revoke"

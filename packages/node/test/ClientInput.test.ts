@@ -1,4 +1,4 @@
-/** What clients and browsers send to the running service, in the forms in which they really send it. */
+/** Requests to the running service, in the forms in which clients and browsers really send them. */
 import { expect, layer } from "@effect/vitest"
 import {
   athleteStatus,

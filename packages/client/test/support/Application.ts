@@ -38,7 +38,7 @@ import { expect } from "vitest"
 const redirectUri = "https://club.example/back"
 const callbackUrl = "https://club.example/events"
 
-/** What happens to the attempts of the next event. */
+/** The outcome of each attempt of the next event. */
 const troubles = {
   none: [],
   twice: [ApplicationReceiver.Fault.Twice({ by: "20 seconds" })],
@@ -143,7 +143,7 @@ interface Settings {
 const makeApplication = ({ client: options, fetch, late, planted, signingSecret }: Settings) => {
   const connections = memoryTokens()
   const events = memoryEvents()
-  /** What it shows of each registration, with the sequence of the event. */
+  /** The shown state of each registration, with the sequence of the event. */
   const statuses = new Map<number, { readonly status: string; readonly sequence: number }>()
   const mistakes: Array<string> = []
 

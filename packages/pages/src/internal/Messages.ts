@@ -143,7 +143,7 @@ export interface Messages {
     readonly noneThen: string
     readonly explanation: string
     readonly access: string
-    /** What tokens of an earlier, broader consent still allow. */
+    /** The scopes that tokens of an earlier, broader consent still allow. */
     readonly still: string
     readonly role: string
     readonly since: string

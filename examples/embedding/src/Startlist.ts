@@ -2,7 +2,7 @@
 import { Memory, User } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
 import { Embedding } from "@startlist/embed"
-import { Message, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
+import { Http, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
 import { Authentication, Pages } from "@startlist/pages"
 import { Effect, Layer, ManagedRuntime, Option } from "effect"
 import * as Users from "./Users.ts"
@@ -14,7 +14,7 @@ const users = Layer.succeed(User.UserStore, {
 
 /** The server's own session identifies the user of a browser. */
 const authentication = Layer.succeed(Authentication.Authentication, {
-  identify: (request) => Effect.sync(() => Option.fromNullable(Users.signedIn(Message.header(request, "cookie")))),
+  identify: (request) => Effect.sync(() => Option.fromNullable(Users.signedIn(Http.header(request, "cookie")))),
   signInUrl: (returnTo) => `/sign-in?return_to=${encodeURIComponent(returnTo)}`,
   signOutUrl: "/sign-out"
 })

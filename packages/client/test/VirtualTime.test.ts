@@ -2,7 +2,7 @@
 import { it } from "@effect/vitest"
 import { type Client, createClient, type Inbox, memoryEvents, memoryTokens, type Tokens } from "@startlist/client"
 import { Applications, Memory, OAuth, Registration, Registrations, Services, Worker } from "@startlist/core"
-import { MemoryThrottle, Mount, Protocol, WebHttp } from "@startlist/http"
+import { FailureLimit, Mount, Protocol, WebHttp } from "@startlist/http"
 import {
   ApplicationReceiver,
   Promises,
@@ -38,7 +38,7 @@ class Club {
 it.effect("the club is connected for weeks, and gets each status, over a network that loses answers", () => {
   let club: Club | undefined
   const receiver = ApplicationReceiver.layer((request) => club?.inbox.fetch(request) ?? Promise.reject(request))
-  const service = Layer.mergeAll(Worker.layer, MemoryThrottle.layer).pipe(
+  const service = Layer.mergeAll(Worker.layer, FailureLimit.layerMemory).pipe(
     Layer.provideMerge(Services.layer),
     Layer.provideMerge(Layer.mergeAll(Memory.layer, TestSecrets.layer("club"), TestUsers.layer, receiver))
   )

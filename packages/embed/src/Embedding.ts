@@ -9,8 +9,7 @@ import * as Services from "@startlist/core/Services"
 import type { Stores } from "@startlist/core/Stores"
 import type { UserStore } from "@startlist/core/User"
 import * as Worker from "@startlist/core/Worker"
-import * as MemoryThrottle from "@startlist/http/MemoryThrottle"
-import type { Throttle } from "@startlist/http/Throttle"
+import * as FailureLimit from "@startlist/http/FailureLimit"
 import * as Layer from "effect/Layer"
 
 export interface Options {
@@ -27,13 +26,13 @@ export interface Options {
 export const layer = (
   { retention = true, worker = true }: Options = {}
 ): Layer.Layer<
-  Services.Services | Throttle,
+  Services.Services | FailureLimit.FailureLimit,
   never,
   Stores | Callbacks | Secrets | UserStore
 > =>
   Layer.mergeAll(
     Services.layer,
-    MemoryThrottle.layer,
+    FailureLimit.layerMemory,
     worker ? Worker.layer : Layer.empty,
     retention ? Retention.layer : Layer.empty
   )

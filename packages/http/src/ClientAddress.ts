@@ -1,4 +1,4 @@
-/** The address of a client behind proxies that the operator trusts. */
+/** The address of a client behind proxies that the operator trusts, and its network. */
 import ipaddr from "ipaddr.js"
 
 export type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
@@ -47,4 +47,13 @@ const parseEntry = (entry: string): string | undefined => {
     ? ipaddr.IPv6.isValid(address)
     : ipaddr.IPv4.isValidFourPartDecimal(address)
   return isAddress ? ipaddr.process(address).toString() : undefined
+}
+
+/** The network of one customer: an IPv4 address, or the /64 of an IPv6 address, since one person has a whole /64. */
+export const networkOf = (address: string): string => {
+  if (!address.includes(":") || !ipaddr.IPv6.isValid(address)) return address
+  const parsed = ipaddr.IPv6.parse(address)
+  return parsed.isIPv4MappedAddress()
+    ? parsed.toIPv4Address().toString()
+    : parsed.parts.slice(0, 4).map((part) => part.toString(16)).join(":")
 }

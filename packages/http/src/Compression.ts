@@ -1,6 +1,6 @@
 /** Compresses responses with gzip (`CompressionStream`). A runtime without it sends them uncompressed. */
 import * as Effect from "effect/Effect"
-import { header, type Request, type Response } from "./Message.ts"
+import { header, type Request, type Response } from "./Http.ts"
 
 /** Minimum size of a compressed body in bytes. A smaller one fits into one packet anyway. */
 const minBytes = 1024

@@ -16,11 +16,9 @@ import type { OAuth } from "@startlist/core/OAuth"
 import * as ApiResponse from "./api/ApiResponse.ts"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
-import { Body } from "./internal/body.ts"
-import { refusalOf } from "./internal/head.ts"
-import { parseTarget } from "./internal/target.ts"
-import { broken, readBefore, tooLate, tooSlow } from "./internal/unanswered.ts"
-import * as Message from "./Message.ts"
+import { Body } from "./internal/boundedBody.ts"
+import { broken, parseTarget, readBefore, refusalOf, tooLate, tooSlow } from "./internal/requestHead.ts"
+import * as Http from "./Http.ts"
 import type { Refusal } from "./Refusal.ts"
 import { HttpConfig } from "./HttpConfig.ts"
 
@@ -40,7 +38,7 @@ export interface Options {
  * refuses it. A body that breaks off or does not arrive in time gets 408.
  */
 export const app = (
-  handler: Message.Handler,
+  handler: Http.Handler,
   options: Options = {}
 ): Effect.Effect<HttpApp.Default<never, Scope.Scope>> =>
   Effect.map(HttpConfig, ({ trustedProxies }) => {
@@ -66,7 +64,7 @@ export const app = (
           onTimeout: () => tooSlow
         }
       )
-      return toResponse(response, body.value.refusal !== undefined || bytes.byteLength > Message.maxBodyBytes)
+      return toResponse(response, body.value.refusal !== undefined || bytes.byteLength > Http.maxBodyBytes)
     }).pipe(
       Effect.catchAllDefect((bug) =>
         Effect.as(Effect.logError("a request failed because of a bug", Cause.die(bug)), toResponse(broken, true))
@@ -127,7 +125,7 @@ const toRequest = (
   body: Uint8Array,
   trusted: ReturnType<typeof parseNetworks>,
   refusal: Refusal | undefined
-): Message.Request => ({
+): Http.Request => ({
   ...parseTarget(request.originalUrl),
   method: request.method,
   headers: request.headers,
@@ -140,7 +138,7 @@ const utf8 = new TextEncoder()
 
 /** `last` closes the connection: the unread rest of a body cannot be distinguished from the next request. */
 const toResponse = (
-  { body, headers, status }: Message.Response,
+  { body, headers, status }: Http.Response,
   last: boolean
 ): HttpServerResponse.HttpServerResponse => {
   const { "set-cookie": setCookie = [], ...others } = headers

@@ -6,7 +6,7 @@ import type { OAuth } from "@startlist/core/OAuth"
 import type { Role } from "@startlist/core/User"
 import * as ApiResponse from "./api/ApiResponse.ts"
 import * as Bearer from "./api/Bearer.ts"
-import type { Request, Response } from "./Message.ts"
+import type { Request, Response } from "./Http.ts"
 
 /** Requirement for a token. */
 export interface Requirement {

@@ -1,10 +1,22 @@
 /** One handler for selected endpoints and pages, below a path. */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { Handler, Request } from "./Message.ts"
+import type { Handler, Request } from "./Http.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Router from "./Router.ts"
-import { MountedPaths } from "./MountedPaths.ts"
 import { basePath, HttpConfig, metadataPath } from "./HttpConfig.ts"
+
+export declare namespace MountedPaths {
+  export interface Service {
+    /** Whether this path, in the form of the routes, is mounted. Known when all routes are made. */
+    readonly has: (path: string) => boolean
+  }
+}
+
+/** Pages check it before they link to another page. By default, every path is mounted. */
+export class MountedPaths extends Context.Reference<MountedPaths>()("@startlist/http/Mount", {
+  defaultValue: (): MountedPaths.Service => ({ has: () => true })
+}) {}
 
 /** Routes that are made together, with the services that they need. */
 export type Routes<R> = Effect.Effect<ReadonlyArray<Router.Route>, never, R>

@@ -5,22 +5,17 @@ import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
 import type { Access } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import * as ApiResponse from "./api/ApiResponse.ts"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
-import { answerDamaged, lingering } from "./internal/damaged.ts"
-import { refusalOf } from "./internal/head.ts"
-import { hasBody, readBody } from "./internal/nodeBody.ts"
-import { lean } from "./internal/lean.ts"
-import { type Complete, start as startLayers } from "./internal/start.ts"
-import { parseTarget } from "./internal/target.ts"
-import * as Turns from "./internal/turns.ts"
-import * as Unanswered from "./internal/unanswered.ts"
-import { type Handler, hasContent, maxHeaders, type Request, type Response } from "./Message.ts"
+import { answerInvalid, lingering, makeTurns } from "./internal/connections.ts"
+import { type Complete, makeRunner, start as startLayers } from "./internal/fiberRuntime.ts"
+import { hasBody, readBody } from "./internal/boundedBody.ts"
+import * as RequestHead from "./internal/requestHead.ts"
+import { type Handler, hasContent, maxHeaders, type Request, type Response } from "./Http.ts"
 import { Busy, type Refusal } from "./Refusal.ts"
 import { HttpConfig } from "./HttpConfig.ts"
 
@@ -45,11 +40,12 @@ export interface Options {
 export const listener = (handler: Handler, options: Options = {}): Effect.Effect<RequestListener> =>
   Effect.gen(function*() {
     const { trustedProxies } = yield* HttpConfig
-    const runFork = Runtime.runFork(lean(yield* Effect.runtime<never>()))
+    const run = makeRunner(yield* Effect.runtime<never>())
+    const log = (message: string, cause?: Cause.Cause<unknown>) => run(Effect.logError(message, cause))
     const trusted = parseNetworks(trustedProxies)
     const timeout = Duration.toMillis(options.timeout ?? "30 seconds")
     const { capacity = Infinity, isUntimed = () => false } = options
-    const takeTurn = Turns.make()
+    const takeTurn = makeTurns()
     let running = 0
 
     const answer = (outgoing: ServerResponse, exit: Exit.Exit<Response>): void => {
@@ -59,42 +55,43 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
         return
       }
       if (Cause.isInterruptedOnly(exit.cause)) return write(outgoing, tooSlow)
-      runFork(Effect.logError("a request failed because of a bug", exit.cause))
+      log("a request failed because of a bug", exit.cause)
       write(outgoing, broken)
     }
 
-    const run = (incoming: IncomingMessage, outgoing: ServerResponse, body: Uint8Array, refused?: Refusal): void => {
+    const handle = (incoming: IncomingMessage, outgoing: ServerResponse, body: Uint8Array, refused?: Refusal): void => {
       const forwardedFor = incoming.headers["x-forwarded-for"]
       const address = clientAddress(incoming.socket.remoteAddress, String(forwardedFor ?? "") || undefined, trusted)
       const refusal = refused ?? (running < capacity ? undefined : busy)
       const request = toRequest(incoming, body, address, refusal)
-      const fiber = runFork(Effect.suspend(() => handler(request)))
-      const exit = fiber.unsafePoll()
-      if (exit === null) wait(fiber, outgoing, isUntimed(request) ? undefined : timeout)
-      else answer(outgoing, exit)
+      let release = (): void => {}
+      const interrupt = run(Effect.suspend(() => handler(request)), (exit) => {
+        release()
+        answer(outgoing, exit)
+      })
+      if (interrupt !== undefined) release = watch(interrupt, outgoing, isUntimed(request) ? undefined : timeout)
     }
 
-    /** Ends a running request when the client disconnects or its time is over. */
-    const wait = (fiber: Fiber.RuntimeFiber<Response>, outgoing: ServerResponse, limit?: number): void => {
+    /** Interrupts a running request when the client disconnects or its time is over, until it has ended. */
+    const watch = (interrupt: () => void, outgoing: ServerResponse, limit?: number) => {
       running++
-      const interrupt = () => fiber.unsafeInterruptAsFork(fiber.id())
       const timer = limit === undefined ? undefined : setTimeout(interrupt, limit)
       outgoing.once("close", interrupt)
-      fiber.addObserver((exit) => {
+      return () => {
         running--
         clearTimeout(timer)
         outgoing.off("close", interrupt)
-        answer(outgoing, exit)
-      })
+      }
     }
 
     const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
       if (incoming.readableEnded && hasBody(incoming)) {
-        runFork(Effect.logError(Unanswered.readBefore))
+        log(RequestHead.readBefore)
         return write(outgoing, broken)
       }
       readBody(incoming, timeout, {
-        onBody: (body, refusal = refusalOf(incoming.rawHeaders)) => run(incoming, outgoing, body, refusal),
+        onBody: (body, refusal = RequestHead.refusalOf(incoming.rawHeaders)) =>
+          handle(incoming, outgoing, body, refusal),
         onTimeout: () => write(outgoing, tooLate)
       })
     }
@@ -127,7 +124,7 @@ export const guard: Effect.Effect<NodeGuard, never, OAuth> = Effect.gen(function
     handle: GuardedListener<Incoming, Outgoing>
   ) =>
   async (incoming: Incoming, outgoing: Outgoing) => {
-    const refusal = refusalOf(incoming.rawHeaders)
+    const refusal = RequestHead.refusalOf(incoming.rawHeaders)
     if (refusal !== undefined) return write(outgoing, ApiResponse.refused(refusal))
     const { access, refused } = await runPromise(check(incoming, requirement))
     if (access === undefined) write(outgoing, refused)
@@ -158,7 +155,7 @@ export const harden = (server: Server): Server => {
   server.keepAliveTimeout = 65_000
   // More than are accepted: a request of which Node drops headers is then noticed and refused.
   server.maxHeadersCount = 2 * maxHeaders
-  answerDamaged(server)
+  answerInvalid(server)
   return server
 }
 
@@ -174,9 +171,9 @@ const closing = (response: Response): Response => ({
   headers: { ...response.headers, connection: "close" }
 })
 
-const tooLate = closing(Unanswered.tooLate)
-const tooSlow = closing(Unanswered.tooSlow)
-const broken = closing(Unanswered.broken)
+const tooLate = closing(RequestHead.tooLate)
+const tooSlow = closing(RequestHead.tooSlow)
+const broken = closing(RequestHead.broken)
 const busy = new Busy()
 
 const toRequest = (
@@ -185,7 +182,7 @@ const toRequest = (
   address: string,
   refusal: Refusal | undefined
 ): Request => {
-  const { path, query } = parseTarget(targetOf(incoming))
+  const { path, query } = RequestHead.parseTarget(targetOf(incoming))
   const request = { method: incoming.method ?? "GET", path, query, headers: incoming.headers, body, address }
   return refusal === undefined ? request : { ...request, refusal }
 }

@@ -7,7 +7,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { ApplicationId } from "@startlist/core/Application"
 import { maxId, trusted } from "@startlist/core/Store"
-import { header, maxBodyBytes, type Request } from "./Message.ts"
+import { header, maxBodyBytes, type Request } from "./Http.ts"
 import { Contradictory, Malformed, Repeated, TooLarge, UnsupportedMediaType } from "./Refusal.ts"
 
 export const formType = "application/x-www-form-urlencoded"

@@ -13,17 +13,17 @@ import * as Metadata from "./oauth/Metadata.ts"
 import * as Revoke from "./oauth/Revoke.ts"
 import * as Token from "./oauth/Token.ts"
 import * as ApiResponse from "./api/ApiResponse.ts"
-import type { Handler } from "./Message.ts"
+import type { Handler } from "./Http.ts"
 import * as OAuthResponse from "./oauth/OAuthResponse.ts"
 import { fallback, type Refuse, type Route, withoutExtraSlashes } from "./Router.ts"
-import type { Throttle } from "./Throttle.ts"
+import type { FailureLimit } from "./FailureLimit.ts"
 
 type Routes<R> = Effect.Effect<ReadonlyArray<Route>, never, R>
 
 /**
  * `/oauth/token`, `/oauth/revoke`, `/oauth/introspect` and the metadata. See `Authorization` for `/oauth/authorize`.
  */
-export const oauth: Routes<Applications | OAuth | Secrets | Throttle> = Effect.all([
+export const oauth: Routes<Applications | OAuth | Secrets | FailureLimit> = Effect.all([
   Token.make,
   Revoke.make,
   Introspect.make,
@@ -34,13 +34,13 @@ export const oauth: Routes<Applications | OAuth | Secrets | Throttle> = Effect.a
 export const athlete: Routes<OAuth | UserStore> = Effect.map(Athlete.make, (route) => [route])
 
 /** `/api/v1/webhook_subscription` (requirements §4.6 to §4.9), with its event log. */
-export const webhooks: Routes<Applications | OAuth | Subscriptions | Throttle> = Effect.all([
+export const webhooks: Routes<Applications | OAuth | Subscriptions | FailureLimit> = Effect.all([
   WebhookSubscription.make,
   WebhookEvents.make
 ])
 
 /** All of these routes. `@startlist/pages` has the pages. */
-export const routes: Routes<Applications | OAuth | Secrets | Subscriptions | Throttle | UserStore> = Effect.map(
+export const routes: Routes<Applications | OAuth | Secrets | Subscriptions | FailureLimit | UserStore> = Effect.map(
   Effect.all([oauth, athlete, webhooks]),
   (made) => made.flat()
 )

@@ -11,13 +11,19 @@ import type { Access } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
-import { Body } from "./internal/body.ts"
-import { refusalOf, refusalOfLength } from "./internal/head.ts"
-import { type Complete, start as startLayers } from "./internal/start.ts"
-import { parseTarget, type Target } from "./internal/target.ts"
-import { broken, readBefore, tooLate, tooSlow } from "./internal/unanswered.ts"
-import { readStream } from "./internal/webBody.ts"
-import * as Message from "./Message.ts"
+import { Body, readStream } from "./internal/boundedBody.ts"
+import {
+  broken,
+  parseTarget,
+  readBefore,
+  refusalOf,
+  refusalOfLength,
+  type Target,
+  tooLate,
+  tooSlow
+} from "./internal/requestHead.ts"
+import { type Complete, start as startLayers } from "./internal/fiberRuntime.ts"
+import * as Http from "./Http.ts"
 import type { Refusal } from "./Refusal.ts"
 import { HttpConfig } from "./HttpConfig.ts"
 
@@ -42,7 +48,7 @@ export type WebHandler = (request: Request, connection?: Connection) => Promise<
  * off, and the endpoint refuses it. A body that does not arrive in time gets 408. A request that is refused because of
  * its head is refused without reading its body.
  */
-export const handler = (handler: Message.Handler, options: Options = {}): Effect.Effect<WebHandler> =>
+export const handler = (handler: Http.Handler, options: Options = {}): Effect.Effect<WebHandler> =>
   Effect.gen(function*() {
     const { trustedProxies } = yield* HttpConfig
     const runPromiseExit = Runtime.runPromiseExit(yield* Effect.runtime<never>())
@@ -110,7 +116,7 @@ export const guard: Effect.Effect<WebGuard, never, OAuth> = Effect.gen(function*
  * runs until then. The compiler names services that no layer provides.
  */
 export const start = async <Provided, E, Needed>(
-  mounted: Effect.Effect<Message.Handler, never, Needed>,
+  mounted: Effect.Effect<Http.Handler, never, Needed>,
   layer: Complete<Provided, E, Needed>,
   options: Options = {}
 ): Promise<{ readonly handler: WebHandler; readonly dispose: () => Promise<void> }> => {
@@ -120,12 +126,12 @@ export const start = async <Provided, E, Needed>(
 
 const toRequest = (
   request: Request,
-  head: Target & Pick<Message.Request, "method">,
+  head: Target & Pick<Http.Request, "method">,
   { bytes }: Body,
   { address }: Connection,
   trusted: ReturnType<typeof parseNetworks>,
   refusal: Refusal | undefined
-): Message.Request => ({
+): Http.Request => ({
   ...head,
   headers: Object.fromEntries(request.headers),
   body: bytes,
@@ -138,12 +144,12 @@ const utf8 = new TextEncoder()
 /**
  * Adds `Content-Length`, so that a server need not send chunks. Responses without content have none (RFC 9110 §8.6).
  */
-const toResponse = ({ body, headers, status }: Message.Response): Response => {
+const toResponse = ({ body, headers, status }: Http.Response): Response => {
   const all = new Headers()
   for (const [name, value] of Object.entries(headers)) {
     for (const one of typeof value === "string" ? [value] : value) all.append(name, one)
   }
-  if (!Message.hasContent(status)) return new Response(null, { status, headers: all })
+  if (!Http.hasContent(status)) return new Response(null, { status, headers: all })
   // The Web wants to be sure that no other thread can change them.
   const bytes = typeof body === "string" ? utf8.encode(body) : new Uint8Array(body)
   if (!all.has("content-length")) all.set("content-length", String(bytes.byteLength))

@@ -1,12 +1,12 @@
 /** A server with its own consent page: the checked request as data, and both answers to it. */
 import { describe, expect } from "@effect/vitest"
-import { Authorization, Message, Parameters } from "@startlist/http"
+import { Authorization, Http, Parameters } from "@startlist/http"
 import { Effect, Option } from "effect"
 import { Service } from "../../pages/test/support/Service.ts"
 import { testing, type TestWorld } from "../../pages/test/support/Testing.ts"
 import { redirectOf, redirectUri, tokensOf } from "../../pages/test/support/World.ts"
 
-const requestOf = (query: string): Message.Request => ({
+const requestOf = (query: string): Http.Request => ({
   method: "GET",
   path: "/oauth/authorize",
   query,

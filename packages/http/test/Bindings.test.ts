@@ -1,7 +1,7 @@
 import { type HttpApp, HttpServer, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server"
-import { EffectHttp, type Message, Mount, NodeHttp, Refusal, type Router, WebHttp } from "@startlist/http"
+import { EffectHttp, type Http, Mount, NodeHttp, Refusal, type Router, WebHttp } from "@startlist/http"
 import { it } from "@effect/vitest"
 import { Effect, Layer, Logger, type Scope } from "effect"
 import { createServer } from "node:http"
@@ -85,7 +85,7 @@ describe("a body that other middleware has read is refused, and the reason is lo
 
 describe("a body that breaks off gets 408, and no endpoint gets its beginning", () => {
   const served: Array<string> = []
-  const handler: Message.Handler = ({ path }) => Effect.sync(() => BindingLaws.ok(String(served.push(path))))
+  const handler: Http.Handler = ({ path }) => Effect.sync(() => BindingLaws.ok(String(served.push(path))))
   const breakingOff = () =>
     new Request("http://club.example/", {
       ...streaming,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Compression, type Message } from "@startlist/http"
+import { Compression, type Http } from "@startlist/http"
 import { Effect } from "effect"
 import { gunzipSync } from "node:zlib"
 
-const request = (headers: Message.Request["headers"]): Message.Request => ({
+const request = (headers: Http.Request["headers"]): Http.Request => ({
   method: "GET",
   path: "/",
   query: "",
@@ -12,14 +12,14 @@ const request = (headers: Message.Request["headers"]): Message.Request => ({
   address: "192.0.2.1"
 })
 
-const page = (headers: Message.Response["headers"] = {}, body: Message.Response["body"] = "é".repeat(2000)) => ({
+const page = (headers: Http.Response["headers"] = {}, body: Http.Response["body"] = "é".repeat(2000)) => ({
   status: 200,
   headers: { "content-type": "text/html;charset=UTF-8", ...headers },
   body
 })
 
 /** The encoding of this response for a request with these headers. */
-const encodingOf = (headers: Message.Request["headers"], response: Message.Response) =>
+const encodingOf = (headers: Http.Request["headers"], response: Http.Response) =>
   Effect.map(Compression.compress(request(headers), response), ({ headers }) => headers["content-encoding"])
 
 const gzip = { "accept-encoding": "gzip" }
@@ -71,7 +71,7 @@ describe("compression", () => {
   it.effect("of possible secrets is only for requests that no other site can have caused", () =>
     Effect.gen(function*() {
       const secret = page({ "cache-control": "no-store" })
-      const cases: ReadonlyArray<readonly [Message.Request["headers"], "gzip" | undefined]> = [
+      const cases: ReadonlyArray<readonly [Http.Request["headers"], "gzip" | undefined]> = [
         [{}, "gzip"],
         [{ cookie: "" }, "gzip"],
         [{ cookie: "session=1" }, undefined],

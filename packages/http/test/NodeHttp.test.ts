@@ -1,5 +1,5 @@
 import { it } from "@effect/vitest"
-import { Message, NodeHttp } from "@startlist/http"
+import { Http, NodeHttp } from "@startlist/http"
 import { Deferred, Effect, Fiber, Logger, Queue, Runtime } from "effect"
 import type { IncomingMessage } from "node:http"
 import { connect } from "node:net"
@@ -72,7 +72,7 @@ const get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 describe("limits of the node:http binding", () => {
   it.scopedLive("a client that does not read its response in time is disconnected, with its waiting requests", () =>
     Effect.gen(function*() {
-      const big: Message.Response = { status: 200, headers: {}, body: new Uint8Array(50_000_000) }
+      const big: Http.Response = { status: 200, headers: {}, body: new Uint8Array(50_000_000) }
       const listener = yield* NodeHttp.listener(() => Effect.succeed(big), { timeout: "200 millis" })
       const closed = yield* Deferred.make<void>()
       const runtime = yield* Effect.runtime<never>()
@@ -87,13 +87,13 @@ describe("limits of the node:http binding", () => {
   it.scopedLive("a request that takes too long is interrupted, unless it is untimed; a client that leaves ends both", () =>
     Effect.gen(function*() {
       const seen = yield* Queue.unbounded<string>()
-      const handler: Message.Handler = ({ path, query }) =>
+      const handler: Http.Handler = ({ path, query }) =>
         Queue.offer(seen, `${path} begins`).pipe(
           Effect.zipRight(query === "forever" ? Effect.never : Effect.sleep("200 millis")),
           Effect.as(ok("copied")),
           Effect.onInterrupt(() => Queue.offer(seen, `${path} is interrupted`))
         )
-      const isUntimed = ({ path }: Message.Request) => path === "/copy"
+      const isUntimed = ({ path }: Http.Request) => path === "/copy"
       const listener = yield* NodeHttp.listener(handler, { timeout: "50 millis", isUntimed })
       const port = yield* listen(listener)
       expect((yield* send(port, "/other")).status).toBe(503)
@@ -109,7 +109,7 @@ describe("limits of the node:http binding", () => {
     Effect.gen(function*() {
       const answer = "a".repeat(3_000_000)
       const port = yield* Effect.flatMap(NodeHttp.listener(() => Effect.succeed(ok(answer))), listen)
-      const length = 4 * Message.maxSwallowedBytes
+      const length = 4 * Http.maxSwallowedBytes
       for (const announced of [length, length + 1]) {
         const head = `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${announced}\r\n\r\n`
         const received = yield* sendFirst(port, head, new Uint8Array(length))
@@ -143,7 +143,7 @@ describe("limits of the node:http binding", () => {
       let running = 0
       let most = 0
       const order: Array<string> = []
-      const handler: Message.Handler = ({ path }) =>
+      const handler: Http.Handler = ({ path }) =>
         Effect.gen(function*() {
           most = Math.max(most, ++running)
           order.push(path)

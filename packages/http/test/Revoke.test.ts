@@ -1,6 +1,6 @@
 import { describe, expect } from "@effect/vitest"
 import { Policy } from "@startlist/core"
-import type { Message } from "@startlist/http"
+import type { Http } from "@startlist/http"
 import { Effect, FastCheck, Runtime, TestClock } from "effect"
 import { Service } from "../../pages/test/support/Service.ts"
 import { testing } from "../../pages/test/support/Testing.ts"
@@ -54,7 +54,7 @@ describe("POST /oauth/revoke (requirements §4.4)", () => {
         const { access_token: token } = yield* world.tokens()
         const json = { "content-type": "application/json" }
         const credentials = new URLSearchParams(world.client).toString()
-        const refused: ReadonlyArray<readonly [number, Effect.Effect<Message.Response>]> = [
+        const refused: ReadonlyArray<readonly [number, Effect.Effect<Http.Response>]> = [
           [400, world.form("/oauth/revoke", { ...world.client })],
           [400, world.form("/oauth/revoke", { ...world.client, client_id: "1e3", token })],
           [400, world.form(`/oauth/revoke?token=another`, { ...world.client, token })],

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
-import { type Message, Router } from "@startlist/http"
+import { type Http, Router } from "@startlist/http"
 import { Effect, Logger } from "effect"
 import { Store } from "@startlist/core"
 
-const request: Message.Request = {
+const request: Http.Request = {
   method: "GET",
   path: "/page",
   query: "",
@@ -12,7 +12,7 @@ const request: Message.Request = {
   address: "192.0.2.1"
 }
 
-const serve = (body: Message.Response["body"]): Message.Handler => {
+const serve = (body: Http.Response["body"]): Http.Handler => {
   const refuse: Router.Refuse = () => ({ status: 400, headers: {}, body: "" })
   const page = { path: "/page", methods: { GET: () => Effect.succeed({ status: 200, headers: {}, body }) }, refuse }
   return Router.make([page], Router.fallback(refuse))

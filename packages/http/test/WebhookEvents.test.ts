@@ -1,7 +1,7 @@
 import { describe, expect } from "@effect/vitest"
 import { Deliveries } from "@startlist/core"
 import { ApplicationId } from "@startlist/core/Application"
-import type { Message } from "@startlist/http"
+import type { Http } from "@startlist/http"
 import { body } from "@startlist/core/Event"
 import { Effect, Schema } from "effect"
 import { Service } from "../../pages/test/support/Service.ts"
@@ -20,10 +20,10 @@ const LogEntry = Schema.Struct({
   event: Schema.Unknown
 })
 const Page = Schema.Struct({ events: Schema.Array(LogEntry), next: Schema.String })
-const pageOf = (response: Message.Response) => Schema.decodeUnknownSync(Page)(World.json(response))
+const pageOf = (response: Http.Response) => Schema.decodeUnknownSync(Page)(World.json(response))
 
 /** The refused field, with the status. */
-const refusal = (response: Message.Response) => [
+const refusal = (response: Http.Response) => [
   response.status,
   Schema.decodeUnknownSync(Schema.Struct({ errors: Schema.Array(Schema.Struct({ field: Schema.String })) }))(
     World.json(response)

@@ -10,7 +10,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Policy from "@startlist/core/Policy"
-import type { LoginLimits } from "@startlist/http/Throttle"
+import type { PasswordLimits } from "@startlist/pages/SignInLimit"
 import * as Misspelt from "./internal/misspelt.ts"
 import * as SecretFiles from "./internal/secretFiles.ts"
 import type { Otlp } from "./internal/otlp.ts"
@@ -56,7 +56,7 @@ export interface Configuration {
   readonly maxRequests: number
   /** Whether requests to callbacks have a `traceparent` header, which shows receivers that they are traced. */
   readonly callbackTraceparent: boolean
-  readonly loginLimits: LoginLimits
+  readonly loginLimits: PasswordLimits.Service
   /** CIDRs of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: ReadonlyArray<string>
   /** Minimum age at which audit entries are removed. */
@@ -134,9 +134,9 @@ const toConfiguration = (
     )
   },
   loginLimits: {
-    perAccountAndNetwork: { failures: given.signInFailures, window: Duration.minutes(5) },
-    perNetwork: { failures: given.signInFailuresPerNetwork, window: Duration.minutes(5) },
-    perAccount: { failures: given.signInFailuresPerAccount, window: Duration.minutes(15) }
+    perAccountAndNetwork: { count: given.signInFailures, window: Duration.minutes(5) },
+    perNetwork: { count: given.signInFailuresPerNetwork, window: Duration.minutes(5) },
+    perAccount: { count: given.signInFailuresPerAccount, window: Duration.minutes(15) }
   },
   callbackAllow: Option.getOrElse(
     given.callbackAllow,

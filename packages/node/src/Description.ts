@@ -4,7 +4,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { explain } from "./Explained.ts"
 import { Api as OperatorApi } from "./operator/Api.ts"
-import { ProtocolApi } from "@startlist/http/ProtocolApi"
+import { ProtocolApi } from "@startlist/http/description/ProtocolApi"
 import { asyncDocument, webhooks } from "./WebhookDescription.ts"
 
 const Fields = Schema.Record({ key: Schema.String, value: Schema.Unknown })

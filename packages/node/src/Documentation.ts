@@ -2,8 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Response from "@startlist/http/api/ApiResponse"
 import * as Pages from "@startlist/pages/Pages"
-import { anyOrigin } from "@startlist/http/Cors"
-import type { Route } from "@startlist/http/Router"
+import { anyOrigin, type Route } from "@startlist/http/Router"
 import { once } from "./internal/once.ts"
 
 /** Built on the first request, so that the start does not wait for it. */

@@ -1,7 +1,7 @@
 /** Adds texts and examples to an OpenAPI document: a text for each field and operation, an example for each body. */
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
-import * as ProtocolTexts from "@startlist/http/ProtocolTexts"
+import * as ProtocolTexts from "@startlist/http/description/ProtocolTexts"
 import * as OperatorTexts from "./operator/Texts.ts"
 
 type Json = Readonly<Record<string, unknown>>

@@ -6,9 +6,8 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
-import { isTrusted, parseNetworks } from "@startlist/http/ClientAddress"
+import { isTrusted, networkOf, parseNetworks } from "@startlist/http/ClientAddress"
 import * as NodeHttp from "@startlist/http/NodeHttp"
-import { networkOf } from "@startlist/http/Throttle"
 import { InvalidConfiguration } from "./Configuration.ts"
 
 export interface Listener {

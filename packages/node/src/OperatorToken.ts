@@ -4,9 +4,9 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { error, refused } from "@startlist/http/api/ApiResponse"
-import { credentials, type Request, type Response } from "@startlist/http/Message"
+import { credentials, type Request, type Response } from "@startlist/http/Http"
 import { TooMany } from "@startlist/http/Refusal"
-import { operatorKeys, Throttle } from "@startlist/http/Throttle"
+import { FailureLimit, operatorKeys } from "@startlist/http/FailureLimit"
 import { backups } from "./operator/Paths.ts"
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
@@ -39,9 +39,10 @@ const unauthorized = error(
 )
 
 /** Answers requests without the token: 401, and 429 after too many attempts from one network. */
-export const makeRefuseStranger: Effect.Effect<(request: Request) => Effect.Effect<Response>, never, Throttle> = Effect
-  .map(Throttle, (throttle) => ({ address }) =>
-    Effect.map(
-      throttle.take(operatorKeys(address)),
-      Option.match({ onNone: () => unauthorized, onSome: (wait) => refused(TooMany.after(wait)) })
-    ))
+export const makeRefuseStranger: Effect.Effect<(request: Request) => Effect.Effect<Response>, never, FailureLimit> =
+  Effect
+    .map(FailureLimit, (failures) => ({ address }) =>
+      Effect.map(
+        failures.take(operatorKeys(address)),
+        Option.match({ onNone: () => unauthorized, onSome: (wait) => refused(TooMany.after(wait)) })
+      ))

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
-import { type Handler, idOf, type Request, type Response } from "@startlist/http/Message"
+import { type Handler, idOf, type Request, type Response } from "@startlist/http/Http"
 import type { RequestLog } from "./RequestLog.ts"
 
 /** Name of its field in the log. */

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
-import type { Request, Response } from "@startlist/http/Message"
+import type { Request, Response } from "@startlist/http/Http"
 import type { Configuration } from "./Configuration.ts"
 import { shownPath } from "./ShownPath.ts"
 import { isProbe } from "./Status.ts"

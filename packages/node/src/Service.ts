@@ -19,14 +19,15 @@ import * as Worker from "@startlist/core/Worker"
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
 import * as ApiResponse from "@startlist/http/api/ApiResponse"
-import type { Handler, Request } from "@startlist/http/Message"
+import type { Handler, Request } from "@startlist/http/Http"
 import * as NodeHttp from "@startlist/http/NodeHttp"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"
 import * as Pages from "@startlist/pages/Pages"
 import * as Protocol from "@startlist/http/Protocol"
 import * as Router from "@startlist/http/Router"
 import * as Sessions from "@startlist/pages/Sessions"
-import { LoginLimit, type Throttle } from "@startlist/http/Throttle"
+import type { FailureLimit } from "@startlist/http/FailureLimit"
+import { PasswordLimits } from "@startlist/pages/SignInLimit"
 import { HttpConfig } from "@startlist/http/HttpConfig"
 import { AccountStore } from "./AccountStore.ts"
 import * as AuditLog from "./AuditLog.ts"
@@ -158,14 +159,14 @@ const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks> =>
 }
 
 /** The core's services and the sign-in. */
-const layerCore = (configuration: Configuration, keys: Keys.Keys, throttle: Layer.Layer<Throttle>) =>
+const layerCore = (configuration: Configuration, keys: Keys.Keys, failureLimit: Layer.Layer<FailureLimit>) =>
   Layer.mergeAll(
     Owners.layer.pipe(Layer.provideMerge(PersonalData.layer), Layer.provideMerge(Tokens.layer(Services.layer))),
     LocalAccounts.layerWith(keys.masterKeys),
     Backup.layer(configuration.dataDir),
     AuditLog.layerAudit,
-    throttle,
-    Layer.succeed(LoginLimit, configuration.loginLimits)
+    failureLimit,
+    Layer.succeed(PasswordLimits, configuration.loginLimits)
   ).pipe(
     Layer.provideMerge(layerCallbacks(configuration)),
     Layer.provideMerge(Layer.orDie(NodeSecrets.layerWith(Keys.masterKeysOf(keys)))),
@@ -236,7 +237,7 @@ export const run = (configuration: Configuration, onListening: OnListening = () 
     const keys = yield* Keys.load(configuration)
     return yield* node(configuration, keys, onListening).pipe(
       Effect.provide(
-        layerCore(configuration, keys, process.throttle).pipe(
+        layerCore(configuration, keys, process.failureLimit).pipe(
           Layer.provideMerge(Deliveries.layerStores(Database.layer(configuration, keys)))
         )
       )

@@ -1,7 +1,7 @@
 /** Requests to callbacks, as OpenAPI webhooks and as an AsyncAPI document. */
 import * as JSONSchema from "effect/JSONSchema"
 import type * as Schema from "effect/Schema"
-import * as WebhookApi from "@startlist/http/WebhookApi"
+import * as WebhookApi from "@startlist/http/description/ProtocolApi"
 import { descriptionOf, exampleOf, explainSchema } from "./Explained.ts"
 
 type Json = Readonly<Record<string, unknown>>

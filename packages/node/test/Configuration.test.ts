@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { join } from "node:path"
 import { Policy } from "@startlist/core"
-import { Throttle } from "@startlist/http"
+import { SignInLimit } from "@startlist/pages"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 import * as Configuration from "../src/Configuration.ts"
 
@@ -359,14 +359,14 @@ describe("PROCESSES", () => {
 describe("the limits on signing in", () => {
   it.effect("are those of the pages by default", () =>
     Effect.gen(function*() {
-      expect((yield* decode({})).loginLimits).toEqual(yield* Throttle.LoginLimit)
+      expect((yield* decode({})).loginLimits).toEqual(yield* SignInLimit.PasswordLimits)
       const { loginLimits } = yield* decode({
         SIGN_IN_FAILURES: "5",
         SIGN_IN_FAILURES_PER_ACCOUNT: "15",
         SIGN_IN_FAILURES_PER_NETWORK: "50"
       })
       const { perAccount, perAccountAndNetwork, perNetwork } = loginLimits
-      expect([perAccountAndNetwork, perAccount, perNetwork].map(({ failures }) => failures)).toEqual([5, 15, 50])
+      expect([perAccountAndNetwork, perAccount, perNetwork].map(({ count }) => count)).toEqual([5, 15, 50])
     }))
 })
 

@@ -6,9 +6,9 @@ import { Applications, Deliveries, Memory, Registration, Registrations, Services
 import { ApplicationId } from "@startlist/core/Application"
 import {
   EffectHttp,
+  FailureLimit,
+  type Http,
   HttpConfig,
-  MemoryThrottle,
-  type Message,
   Mount,
   NodeHttp,
   NodeSecrets,
@@ -27,7 +27,7 @@ import { LoopServer } from "@startlist/test-support/LoopServer"
 /** A bound socket, whose address is known, and a function that serves a handler on it. */
 interface Bound {
   readonly origin: string
-  readonly serve: (handler: Message.Handler) => Effect.Effect<void, never, Scope.Scope>
+  readonly serve: (handler: Http.Handler) => Effect.Effect<void, never, Scope.Scope>
 }
 
 const listening = Effect.acquireRelease(
@@ -71,7 +71,7 @@ const services = Worker.layer.pipe(
   Layer.provideMerge(TestAccounts.layer),
   Layer.provideMerge(TestUsers.layer),
   Layer.provideMerge(
-    Layer.mergeAll(Memory.layer, EmbeddedServer.callbacks, NodeSecrets.layerDrawn, MemoryThrottle.layer)
+    Layer.mergeAll(Memory.layer, EmbeddedServer.callbacks, NodeSecrets.layerDrawn, FailureLimit.layerMemory)
   )
 )
 

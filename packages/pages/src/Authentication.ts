@@ -4,7 +4,7 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { StoreError } from "@startlist/core/Store"
 import type { User } from "@startlist/core/User"
-import type { Request } from "@startlist/http/Message"
+import type { Request } from "@startlist/http/Http"
 
 /** A signed-in user. */
 export interface SignedIn {

@@ -8,23 +8,20 @@ import type { Secrets } from "@startlist/core/Secrets"
 import type { Subscriptions } from "@startlist/core/Subscriptions"
 import type { Accounts } from "./Accounts.ts"
 import { compress } from "@startlist/http/Compression"
-import type { Handler, Request } from "@startlist/http/Message"
-import * as Alias from "./internal/Alias.ts"
+import type { Handler, Request } from "@startlist/http/Http"
 import * as Authorize from "./internal/Authorize.ts"
 import * as AccountApplications from "./internal/AccountApplications.ts"
-import * as Assets from "./internal/Assets.ts"
 import * as ApplicationPages from "./internal/developer/ApplicationPages.ts"
 import * as DeliveryPages from "./internal/developer/DeliveryPages.ts"
 import * as WebhookPages from "./internal/developer/WebhookPages.ts"
 import * as ErrorPage from "./internal/ErrorPage.ts"
-import * as Language from "./internal/Language.ts"
-import * as Login from "./internal/Login.ts"
+import * as Login from "./internal/Login.tsx"
+import * as SharedRoutes from "./internal/SharedRoutes.ts"
 import * as Security from "./internal/Security.ts"
-import * as ReferencePage from "./internal/ReferencePage.tsx"
-import * as Welcome from "./internal/Welcome.tsx"
+import * as ServicePages from "./internal/ServicePages.tsx"
 import * as Protocol from "@startlist/http/Protocol"
 import type { Route } from "@startlist/http/Router"
-import type { Throttle } from "@startlist/http/Throttle"
+import type { FailureLimit } from "@startlist/http/FailureLimit"
 import type { Authentication } from "./Authentication.ts"
 
 type Routes<R> = Effect.Effect<ReadonlyArray<Route>, never, R>
@@ -33,15 +30,9 @@ const compressedRoute = (route: Route): Route => ({ ...route, isCompressed: true
 
 const compressed = <R>(routes: Routes<R>): Routes<R> => Effect.map(routes, (made) => made.map(compressedRoute))
 
-/** Routes that every page needs: the style sheet and the language switch. */
-const furniture: Routes<never> = Effect.map(
-  Effect.all([Language.make, Assets.make]),
-  ([language, assets]) => [language, ...assets]
-)
-
 /** `/oauth/authorize`: the page that asks for consent (requirements §4.1). */
 export const consent: Routes<OAuth | UserStore | Authentication> = compressed(Effect.map(
-  Effect.all([Authorize.make, furniture]),
+  Effect.all([Authorize.make, SharedRoutes.make]),
   ([authorize, others]) => [authorize, ...others]
 ))
 
@@ -52,8 +43,8 @@ export const consent: Routes<OAuth | UserStore | Authentication> = compressed(Ef
 export const account: Routes<OAuth | Authentication> = compressed(Effect.map(
   Effect.all([
     AccountApplications.make,
-    Effect.all([Alias.make("/account", "/account/applications")]),
-    furniture
+    Effect.all([SharedRoutes.alias("/account", "/account/applications")]),
+    SharedRoutes.make
   ]),
   (made) => made.flat()
 ))
@@ -63,15 +54,15 @@ export const account: Routes<OAuth | Authentication> = compressed(Effect.map(
  * leads there.
  */
 export const developer: Routes<
-  Applications | Deliveries | OAuth | Secrets | Subscriptions | Throttle | Authentication
+  Applications | Deliveries | OAuth | Secrets | Subscriptions | FailureLimit | Authentication
 > = compressed(
   Effect.map(
     Effect.all([
       ApplicationPages.make,
       WebhookPages.make,
       DeliveryPages.make,
-      Effect.all([Alias.make("/developer", "/developer/applications")]),
-      furniture
+      Effect.all([SharedRoutes.alias("/developer", "/developer/applications")]),
+      SharedRoutes.make
     ]),
     (made) => made.flat()
   )
@@ -79,30 +70,33 @@ export const developer: Routes<
 
 /** Consent, authorised applications and developer pages, for servers with any kind of sign-in. */
 export const routes: Routes<
-  Applications | Deliveries | OAuth | Secrets | Subscriptions | Throttle | Authentication | UserStore
+  Applications | Deliveries | OAuth | Secrets | Subscriptions | FailureLimit | Authentication | UserStore
 > = Effect.map(
   Effect.all([consent, account, developer]),
   (made) => made.flat()
 )
 
 /** `/`, for a server that is only Startlist: links to its other pages. */
-export const welcome: Effect.Effect<Route, never, Authentication> = Effect.map(Welcome.make, compressedRoute)
+export const welcome: Effect.Effect<Route, never, Authentication> = Effect.map(
+  ServicePages.makeWelcome,
+  compressedRoute
+)
 
 /** `/docs`: HTML about the API, in English and without scripts, in the frame of the pages. */
 export const reference = (content: Effect.Effect<string>): Effect.Effect<Route> =>
-  Effect.map(ReferencePage.make(content), compressedRoute)
+  Effect.map(ServicePages.makeReference(content), compressedRoute)
 
 /**
  * `/login` and `/logout`, passwords and sessions: for a service that signs users in itself, with `Sessions.layer`.
  * `/.well-known/change-password` leads to `/account/security`, and `/login/` to `/login`.
  */
-export const signIn: Routes<Accounts | OAuth | Secrets | Throttle | UserStore> = compressed(Effect.map(
+export const signIn: Routes<Accounts | OAuth | Secrets | FailureLimit | UserStore> = compressed(Effect.map(
   Effect.all([
     Login.make,
     Security.make,
     Effect.all([
-      Alias.make("/login/", "/login"),
-      Alias.make("/.well-known/change-password", "/account/security")
+      SharedRoutes.alias("/login/", "/login"),
+      SharedRoutes.alias("/.well-known/change-password", "/account/security")
     ])
   ]),
   (made) => made.flat()

@@ -8,9 +8,9 @@ import { render } from "./internal/Page.ts"
 export type { ApplicationsPage } from "./internal/ApplicationList.tsx"
 export type { ConsentPage, WrongRolePage } from "./internal/Consent.tsx"
 export type { FailurePage } from "./internal/Failure.tsx"
-export type { Frame } from "./internal/Frame.ts"
-export { type Locale, messagesIn } from "./internal/Locale.ts"
-export type { Messages } from "./internal/Messages.ts"
+export type { Frame } from "./internal/Page.ts"
+export { type Locale, textsIn } from "./internal/Locale.ts"
+export type { Texts } from "./internal/Texts.ts"
 
 export declare namespace Templates {
   /**

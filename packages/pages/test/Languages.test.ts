@@ -1,7 +1,7 @@
 import { Templates } from "@startlist/pages"
 import { describe, expect, it } from "vitest"
 
-const [english, french] = [Templates.messagesIn("en"), Templates.messagesIn("fr")]
+const [english, french] = [Templates.textsIn("en"), Templates.textsIn("fr")]
 
 /** Texts of a catalogue by path. A text about values is about `1`, lines or an hour. */
 const textsOf = (catalogue: unknown, path = ""): ReadonlyArray<readonly [path: string, text: unknown]> =>

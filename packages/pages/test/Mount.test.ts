@@ -1,6 +1,6 @@
 import { it } from "@effect/vitest"
 import { Applications, Subscription, User } from "@startlist/core"
-import { HttpConfig, type Message, Mount, Protocol, type Router } from "@startlist/http"
+import { type Http, HttpConfig, Mount, Protocol, type Router } from "@startlist/http"
 import { Authentication, Pages, Templates } from "@startlist/pages"
 import { DateTime, Effect, Layer, Option } from "effect"
 import { describe, expect } from "vitest"
@@ -198,7 +198,7 @@ describe("mounted below a path", () => {
     }).pipe(Effect.provide(TestServer.layer({ config: place }))))
 })
 
-const request = (path: string): Message.Request => ({
+const request = (path: string): Http.Request => ({
   method: "GET",
   path,
   query: "",

@@ -1,6 +1,6 @@
 import { describe, expect } from "@effect/vitest"
 import { Applications } from "@startlist/core"
-import type { Message } from "@startlist/http"
+import type { Http } from "@startlist/http"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import { gunzipSync } from "node:zlib"
@@ -29,7 +29,7 @@ const everyPage = (world: TestWorld) =>
   })
 
 /** The hash of the only script of a page as its policy must name it, and the page without this script. */
-const scriptOf = (page: Message.Response) => {
+const scriptOf = (page: Http.Response) => {
   const [whole = "", text = ""] = /<script [^>]*>(.*?)<\/script>/s.exec(String(page.body)) ?? []
   return {
     policy: `sha256-${createHash("sha256").update(text).digest("base64")}`,
@@ -37,7 +37,7 @@ const scriptOf = (page: Message.Response) => {
   }
 }
 
-const policyOf = (response: Message.Response) => String(response.headers["content-security-policy"])
+const policyOf = (response: Http.Response) => String(response.headers["content-security-policy"])
 
 describe("every page", () => {
   testing(
@@ -127,7 +127,7 @@ describe("titles", () => {
     "of errors and of forms with errors say so first, in the language of the page",
     (world) =>
       Effect.gen(function*() {
-        const titleOf = (page: Message.Response) => /<title>(.*?)<\/title>/.exec(String(page.body))?.[1]
+        const titleOf = (page: Http.Response) => /<title>(.*?)<\/title>/.exec(String(page.body))?.[1]
         for (const [name, page] of Object.entries(yield* everyPage(world))) {
           const isError = page.status >= 400
           expect([name, titleOf(page)?.startsWith("Error: ")]).toEqual([name, isError])
@@ -225,7 +225,7 @@ describe("pages that know the page before", () => {
 })
 
 describe("pages are compressed", () => {
-  const encodingOf = ({ headers }: Message.Response) => headers["content-encoding"]
+  const encodingOf = ({ headers }: Http.Response) => headers["content-encoding"]
   const gzip = { "accept-encoding": "br, gzip" }
 
   testing("for those who accept gzip, errors too; what is sent is the same", (world) =>
@@ -259,7 +259,7 @@ describe("pages are compressed", () => {
 })
 
 describe("the language of a page", () => {
-  const languageOf = (page: Message.Response) => /<html lang="(..)"/.exec(String(page.body))?.[1]
+  const languageOf = (page: Http.Response) => /<html lang="(..)"/.exec(String(page.body))?.[1]
 
   testing("is what Accept-Language prefers, else English", () =>
     Effect.gen(function*() {
@@ -283,7 +283,7 @@ describe("the language of a page", () => {
   testing("can be switched on every page, and the choice is kept", (world) =>
     Effect.gen(function*() {
       const { browser } = world
-      const link = (page: Message.Response) =>
+      const link = (page: Http.Response) =>
         (/href="(\/language\?locale=fr[^"]*)"/.exec(String(page.body))?.[1] ?? "").replaceAll("&amp;", "&")
       const url = world.authorizeUrl({ state: "s&locale=x", locale: "en" })
       const switched = yield* browser.get(link(yield* browser.get(url)))

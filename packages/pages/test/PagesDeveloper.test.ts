@@ -10,7 +10,7 @@ import {
   Subscriptions
 } from "@startlist/core"
 import { ApplicationId } from "@startlist/core/Application"
-import type { Message } from "@startlist/http"
+import type { Http } from "@startlist/http"
 import { DateTime, Effect, Option, Redacted, TestClock } from "effect"
 import { createHmac } from "node:crypto"
 import * as SentDeliveries from "../src/internal/developer/SentDeliveries.ts"
@@ -280,7 +280,7 @@ describe("wrong redirect URIs", () => {
 })
 
 describe("the pages that show a secret", () => {
-  const isKept = (response: Message.Response) => response.headers["cache-control"] !== "no-store"
+  const isKept = (response: Http.Response) => response.headers["cache-control"] !== "no-store"
 
   testing("are not cached, and no address and no other page has it", (world) =>
     Effect.gen(function*() {

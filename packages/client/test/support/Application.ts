@@ -23,7 +23,7 @@ import {
   type User,
   Worker
 } from "@startlist/core"
-import { MemoryThrottle, Mount, Protocol, WebHttp } from "@startlist/http"
+import { FailureLimit, Mount, Protocol, WebHttp } from "@startlist/http"
 import {
   ApplicationReceiver,
   Promises,
@@ -246,7 +246,7 @@ export const check = (
 ): Effect.Effect<void> => {
   let application: ReturnType<typeof makeApplication> | undefined
   const receiver = ApplicationReceiver.layer((request) => application?.receive(request) ?? Promise.reject(request))
-  const service = Layer.mergeAll(Worker.layer, MemoryThrottle.layer).pipe(
+  const service = Layer.mergeAll(Worker.layer, FailureLimit.layerMemory).pipe(
     Layer.provideMerge(Services.layer),
     Layer.provideMerge(Layer.mergeAll(Memory.layer, TestSecrets.layer("club"), TestUsers.layer, receiver))
   )

@@ -1,6 +1,6 @@
 /** Starts a server from layers in one call, and tests the compiler's error for a missing layer. */
 import { Memory, Services } from "@startlist/core"
-import { MemoryThrottle, Mount, NodeHttp, NodeSecrets, Protocol, WebHttp } from "@startlist/http"
+import { FailureLimit, Mount, NodeHttp, NodeSecrets, Protocol, WebHttp } from "@startlist/http"
 import { Authentication, Pages } from "@startlist/pages"
 import { ScriptedCallbacks, TestUsers } from "@startlist/testing"
 import { Effect, Layer } from "effect"
@@ -21,7 +21,7 @@ const authentication = Layer.succeed(Authentication.Authentication, {
 
 const services = Services.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Memory.layer, TestUsers.layer, ScriptedCallbacks.layer, NodeSecrets.layerDrawn)),
-  Layer.provideMerge(MemoryThrottle.layer)
+  Layer.provideMerge(FailureLimit.layerMemory)
 )
 
 const everything = Mount.make([Protocol.routes, Pages.routes], { notFound: Pages.notFound })
@@ -65,21 +65,18 @@ describe("start", () => {
 
 /** Programs by name, with the layers of each. */
 const programs = {
-  complete: "Layer.merge(services, MemoryThrottle.layer)",
+  complete: "Layer.merge(services, FailureLimit.layerMemory)",
   missing: "services",
-  needed: "Layer.merge(noCallbacks, MemoryThrottle.layer)"
+  needed: "Layer.merge(noCallbacks, FailureLimit.layerMemory)"
 }
 
 const programOf = (layer: string): string =>
   `import { Memory, Services } from "@startlist/core"
-import { MemoryThrottle, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
-import { ScriptedCallbacks, TestUsers } from "@startlist/testing"
-import { Layer } from "effect"
 const ports = Layer.mergeAll(Memory.layer, TestUsers.layer, NodeSecrets.layerDrawn)
 const services = Services.layer.pipe(Layer.provideMerge(Layer.merge(ports, ScriptedCallbacks.layer)))
 const noCallbacks = Services.layer.pipe(Layer.provideMerge(ports))
 void NodeHttp.start(Mount.make([Protocol.routes]), ${layer})
-void [services, noCallbacks, MemoryThrottle]
+void [services, noCallbacks, FailureLimit]
 `
 
 /** Output of the compiler for all programs. */
@@ -116,7 +113,7 @@ describe("the compiler", () => {
   })
 
   it("names the port that no layer provides", () => {
-    expect(about("missing")).toMatch(/Property '"no layer provides"' is missing.*"no layer provides": Throttle/)
+    expect(about("missing")).toMatch(/Property '"no layer provides"' is missing.*"no layer provides": FailureLimit/)
   })
 
   it("names the port that a layer needs itself", () => {

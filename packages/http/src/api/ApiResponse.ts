@@ -3,7 +3,7 @@
  * codes, and `error` and `error_description` (RFC 6750 §3.1), because common client libraries read only these.
  */
 import type { StoreError } from "@startlist/core/Store"
-import type { Response } from "../Message.ts"
+import type { Response } from "../Http.ts"
 import { describe, type Refusal } from "../Refusal.ts"
 import type { Refuse } from "../Router.ts"
 

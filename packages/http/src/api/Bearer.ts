@@ -5,8 +5,9 @@ import * as Redacted from "effect/Redacted"
 import type { Access } from "@startlist/core/Access"
 import { OAuth } from "@startlist/core/OAuth"
 import type { StoreError } from "@startlist/core/Store"
-import { credentials, type Request, type Response } from "../Message.ts"
+import { credentials, type Request, type Response } from "../Http.ts"
 import * as ApiResponse from "./ApiResponse.ts"
+import { InsufficientScope, type NotEntitled, NotPlatformUser } from "@startlist/core/Subscriptions"
 
 /** The token of an `Authorization: Bearer` header; the scheme in any case (RFC 9110 §11.1). */
 export const bearerToken = (request: Pick<Request, "headers">): Option.Option<string> => {
@@ -70,3 +71,21 @@ export const make: Effect.Effect<WithBearer, never, OAuth> = Effect.map(OAuth, (
       error._tag === "InvalidToken" ? Effect.succeed(invalidToken) : Effect.fail(error)
   })
 })
+
+const platformOnly = "only a registration platform user may manage the subscription"
+
+const notPlatform = ApiResponse.error(403, platformOnly, [
+  { resource: "WebhookSubscription", field: "role", code: "forbidden", message: platformOnly }
+])
+
+/** Whether this is the refusal of an access token that may not use the webhook API (requirements §5.8). */
+export const isNotEntitled = (error: unknown): error is NotEntitled =>
+  error instanceof NotPlatformUser || error instanceof InsufficientScope
+
+/** Answers a token that may not use the webhook API. */
+export const refuseNotEntitled = (error: NotEntitled): Effect.Effect<Response> =>
+  Effect.succeed(
+    error._tag === "NotPlatformUser"
+      ? notPlatform
+      : insufficientScope("WebhookSubscription", `the scope ${error.scope} is required`, error.scope)
+  )

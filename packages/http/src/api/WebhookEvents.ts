@@ -5,12 +5,10 @@ import type { LogEntry } from "@startlist/core/Delivery"
 import { body } from "@startlist/core/Event"
 import type { OAuth } from "@startlist/core/OAuth"
 import { Subscriptions } from "@startlist/core/Subscriptions"
-import { anyOrigin } from "../Cors.ts"
+import { anyOrigin, type Endpoint, type Route } from "../Router.ts"
 import { get, readOnce } from "../Parameters.ts"
-import type { Endpoint, Route } from "../Router.ts"
 import * as ApiResponse from "./ApiResponse.ts"
 import * as Bearer from "./Bearer.ts"
-import { isNotEntitled, refuse } from "./Entitled.ts"
 
 const maxLimit = 1000
 const defaultLimit = 100
@@ -53,7 +51,7 @@ export const make: Effect.Effect<Route, never, OAuth | Subscriptions> = Effect.g
         const events = entries.map(toBody)
         return ApiResponse.json(200, { events, next: events.at(-1)?.cursor ?? String(after.value) })
       }).pipe(
-        Effect.catchIf(isNotEntitled, refuse),
+        Effect.catchIf(Bearer.isNotEntitled, Bearer.refuseNotEntitled),
         Effect.catchTag("UnknownPosition", () => Effect.succeed(invalidAfter))
       ))
 

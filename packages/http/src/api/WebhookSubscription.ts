@@ -1,24 +1,93 @@
 /** `/api/v1/webhook_subscription`: an application's one subscription (requirements §4.6, §4.8, §4.9). */
-import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
+import { Text } from "@startlist/core/Store"
+import {
+  entitled,
+  type InvalidCallbackUrl,
+  type NotEntitled,
+  Subscriptions,
+  type Wanted
+} from "@startlist/core/Subscriptions"
+import { maxBodyBytes, type Request, type Response } from "../Http.ts"
+import { get, isBlank, mediaType, readOnce, text } from "../Parameters.ts"
+import { Malformed, type Refusal, TooLarge, UnsupportedMediaType } from "../Refusal.ts"
 import type { Access } from "@startlist/core/Access"
 import { Applications } from "@startlist/core/Applications"
 import type { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import type { Subscription, ValidationFailed } from "@startlist/core/Subscription"
-import { entitled, type InvalidCallbackUrl, type NotEntitled, Subscriptions } from "@startlist/core/Subscriptions"
-import { anyOrigin } from "../Cors.ts"
-import type { Request, Response } from "../Message.ts"
-import { get, isBlank, readOnce } from "../Parameters.ts"
-import type { Endpoint, Route } from "../Router.ts"
-import type { Throttle } from "../Throttle.ts"
-import * as Validations from "../Validations.ts"
+import type { FailureLimit } from "../FailureLimit.ts"
+import * as OwnerLimits from "../OwnerLimits.ts"
+import { anyOrigin, type Endpoint, type Route } from "../Router.ts"
 import * as ApiResponse from "./ApiResponse.ts"
 import * as Bearer from "./Bearer.ts"
-import { isNotEntitled, refuse } from "./Entitled.ts"
-import { readWanted } from "./WantedSubscription.ts"
+
+const jsonType = "application/json"
+
+/** Maximum length of the verify token, which is sent in the query of the validation request. */
+const maxVerifyTokenLength = 1000
+
+const isText = Schema.is(Text)
+
+const parse = (source: string): Either.Either<unknown, Malformed> =>
+  Either.try({ try: (): unknown => JSON.parse(source), catch: () => new Malformed({ what: "JSON of the body" }) })
+
+const readJson = (request: Request): Either.Either<unknown, Refusal> => {
+  if (request.body.byteLength > maxBodyBytes) return Either.left(new TooLarge())
+  if (mediaType(request) !== jsonType) return Either.left(new UnsupportedMediaType({ accepted: jsonType }))
+  const source = text(request.body)
+  return source === undefined ? Either.left(new Malformed({ what: "UTF-8 of the body" })) : parse(source)
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const problem = (field: string, code: string, message: string): ApiResponse.Problem => ({
+  resource: "WebhookSubscription",
+  field,
+  code,
+  message: `${field} ${message}`
+})
+
+/** A required string that every store can save, or the problem with it. */
+const readString = (value: unknown, field: string): Either.Either<string, ApiResponse.Problem> => {
+  if (value === undefined || value === null || value === "") return Either.left(problem(field, "missing", "is missing"))
+  if (typeof value !== "string") return Either.left(problem(field, "invalid", "must be a string"))
+  if (!isText(value)) {
+    return Either.left(problem(field, "invalid", "must not contain NUL or unpaired surrogates"))
+  }
+  return Either.right(value)
+}
+
+const readVerifyToken = (value: unknown): Either.Either<string, ApiResponse.Problem> =>
+  Either.filterOrLeft(
+    readString(value, "verify_token"),
+    (token) => token.length <= maxVerifyTokenLength,
+    () => problem("verify_token", "too_long", `must not be longer than ${maxVerifyTokenLength} characters`)
+  )
+
+/** Reads the requested subscription, or returns all problems together. */
+const readWanted = (
+  request: Request
+): Effect.Effect<Either.Either<Wanted, ReadonlyArray<ApiResponse.Problem>>, Refusal> =>
+  Effect.map(readJson(request), (body) => {
+    const wanted = isRecord(body) ? body["webhook_subscription"] : undefined
+    if (!isRecord(wanted)) {
+      const code = wanted === undefined ? "missing" : "invalid"
+      return Either.left([problem("webhook_subscription", code, "must be an object in the body")])
+    }
+    const callbackUrl = readString(wanted["callback_url"], "callback_url")
+    const verifyToken = readVerifyToken(wanted["verify_token"])
+    if (Either.isRight(callbackUrl) && Either.isRight(verifyToken)) {
+      return Either.right({ callbackUrl: callbackUrl.right, verifyToken: Redacted.make(verifyToken.right) })
+    }
+    return Either.left([callbackUrl, verifyToken].flatMap((field) => Either.isLeft(field) ? [field.left] : []))
+  })
 
 /** Requirements §2.3; instants as ISO 8601 in UTC with milliseconds. */
 const toBody = ({ callbackUrl, createdAt, id, updatedAt }: Subscription) => ({
@@ -59,13 +128,13 @@ const validationProblem = ({ answered, reason }: ValidationFailed): string => {
 
 const as = (mediaType: string): string => mediaType === "" ? "without a media type" : `as ${mediaType}`
 
-type Needed = Applications | OAuth | Subscriptions | Throttle
+type Needed = Applications | OAuth | Subscriptions | FailureLimit
 
 export const make: Effect.Effect<Route, never, Needed> = Effect.gen(function*() {
   const applications = yield* Applications
   const subscriptions = yield* Subscriptions
   const policy = yield* Policy
-  const validate = yield* Validations.make
+  const { validate } = yield* OwnerLimits.make
   const withBearer = yield* Bearer.make
 
   /** Runs `use` if the token gives access to the webhook API. This is checked before everything else. */
@@ -75,7 +144,10 @@ export const make: Effect.Effect<Route, never, Needed> = Effect.gen(function*() 
   ) =>
     withBearer(
       request,
-      (access) => Effect.zipRight(entitled(access, policy), use(access)).pipe(Effect.catchIf(isNotEntitled, refuse))
+      (access) =>
+        Effect.zipRight(entitled(access, policy), use(access)).pipe(
+          Effect.catchIf(Bearer.isNotEntitled, Bearer.refuseNotEntitled)
+        )
     )
 
   const create: Endpoint = (request) =>

@@ -8,10 +8,10 @@ import { type ApplicationId, InvalidClient } from "@startlist/core/Application"
 import type { ClientCredentials } from "@startlist/core/Applications"
 import { Policy } from "@startlist/core/Policy"
 import { Audit, Party } from "../Audit.ts"
-import { credentials, type Request, type Response } from "../Message.ts"
+import { credentials, type Request, type Response } from "../Http.ts"
 import { get, type Parameters, parseClientId, read, readOnce } from "../Parameters.ts"
 import { type Refusal, TooMany } from "../Refusal.ts"
-import { clientKeys, Throttle } from "../Throttle.ts"
+import { clientKeys, FailureLimit } from "../FailureLimit.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
 
 /** The parameters of a request and the client that sent them. */
@@ -115,14 +115,14 @@ export type WithClient = <E>(
   attempt: (presented: Presented) => Effect.Effect<Response, InvalidClient | E>
 ) => Effect.Effect<Response, Exclude<E, InvalidClient> | Refusal>
 
-export const make: Effect.Effect<WithClient, never, Throttle> = Effect.gen(function*() {
-  const throttle = yield* Throttle
+export const make: Effect.Effect<WithClient, never, FailureLimit> = Effect.gen(function*() {
+  const failures = yield* FailureLimit
   const audit = yield* Audit
   const policy = yield* Policy
 
   // Check the secret first and limit only failures, so that nobody can lock a client out. A secret has 256 bits.
   const failed = Effect.fnUntraced(function*({ client, usedBasic }: Presented, address: string) {
-    const wait = yield* throttle.take(clientKeys(client.id, address))
+    const wait = yield* failures.take(clientKeys(client.id, address))
     if (Option.isSome(wait)) return yield* TooMany.after(wait.value)
     const application = Party.Application({ applicationId: client.id })
     const at = yield* DateTime.now

@@ -11,12 +11,12 @@ import { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import { Secrets } from "@startlist/core/Secrets"
 import { bearerToken, challenge, usesBearer } from "../api/Bearer.ts"
-import type { Request } from "../Message.ts"
+import type { Request } from "../Http.ts"
 import { get, type Parameters } from "../Parameters.ts"
 import { TooMany } from "../Refusal.ts"
 import type { Route } from "../Router.ts"
 import { HttpConfig } from "../HttpConfig.ts"
-import { operatorKeys, Throttle } from "../Throttle.ts"
+import { FailureLimit, operatorKeys } from "../FailureLimit.ts"
 import * as ClientAuthentication from "./ClientAuthentication.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
 
@@ -36,11 +36,11 @@ const notOperator = OAuthResponse.error(401, "invalid_token", "the bearer may no
   "www-authenticate": challenge
 })
 
-export const make: Effect.Effect<Route, never, Applications | OAuth | Secrets | Throttle> = Effect.gen(function*() {
+export const make: Effect.Effect<Route, never, Applications | OAuth | Secrets | FailureLimit> = Effect.gen(function*() {
   const applications = yield* Applications
   const oauth = yield* OAuth
   const secrets = yield* Secrets
-  const throttle = yield* Throttle
+  const failures = yield* FailureLimit
   const policy = yield* Policy
   const { operatorToken } = yield* HttpConfig
   const withClient = yield* ClientAuthentication.make
@@ -68,7 +68,7 @@ export const make: Effect.Effect<Route, never, Applications | OAuth | Secrets | 
       })
       : usesBearer(request)
       ? Effect.flatMap(
-        throttle.take(operatorKeys(request.address)),
+        failures.take(operatorKeys(request.address)),
         Option.match({
           onNone: () => Effect.succeed(notOperator),
           onSome: (wait): Effect.Effect<typeof notOperator, TooMany> => TooMany.after(wait)

@@ -2,9 +2,8 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Policy } from "@startlist/core/Policy"
-import { anyOrigin } from "../Cors.ts"
-import type { Response } from "../Message.ts"
-import type { Route } from "../Router.ts"
+import { anyOrigin, type Route } from "../Router.ts"
+import type { Response } from "../Http.ts"
 import { HttpConfig } from "../HttpConfig.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
 

@@ -1,6 +1,6 @@
 /** Responses of `/oauth/*` (RFC 6749). */
 import type { StoreError } from "@startlist/core/Store"
-import type { Response } from "../Message.ts"
+import type { Response } from "../Http.ts"
 import { describe, type Refusal } from "../Refusal.ts"
 import type { Refuse } from "../Router.ts"
 

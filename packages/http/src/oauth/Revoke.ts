@@ -8,11 +8,11 @@ import { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import type { UserId } from "@startlist/core/User"
 import { Audit, Party, recorded } from "../Audit.ts"
-import type { Request, Response } from "../Message.ts"
+import type { Request, Response } from "../Http.ts"
 import { get } from "../Parameters.ts"
 import { describe } from "../Refusal.ts"
 import type { Endpoint, Refuse, Route } from "../Router.ts"
-import { refusedRevocationKeys, Throttle } from "../Throttle.ts"
+import { FailureLimit, refusedRevocationKeys } from "../FailureLimit.ts"
 import * as ClientAuthentication from "./ClientAuthentication.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
 
@@ -25,11 +25,11 @@ const refuseWithoutError: Refuse = (request, error) => {
   return error._tag === "ExtraSlashes" ? refused : withoutError(refused)
 }
 
-export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(function*() {
+export const make: Effect.Effect<Route, never, OAuth | FailureLimit> = Effect.gen(function*() {
   const oauth = yield* OAuth
   const audit = yield* Audit
   const policy = yield* Policy
-  const throttle = yield* Throttle
+  const failures = yield* FailureLimit
   const withClient = yield* ClientAuthentication.make
 
   const record = (client: ClientCredentials, ended: Option.Option<UserId>, { address }: Request) =>
@@ -44,7 +44,7 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
   const recordRefused = (request: Request, status: number) =>
     Effect.gen(function*() {
       const { address } = request
-      if (Option.isSome(yield* throttle.take(refusedRevocationKeys(address)))) return
+      if (Option.isSome(yield* failures.take(refusedRevocationKeys(address)))) return
       const claimed = ClientAuthentication.claimedId(request)
       const party = Option.match(claimed, {
         onNone: () => Party.Unknown(),

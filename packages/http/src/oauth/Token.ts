@@ -13,10 +13,10 @@ import { Policy } from "@startlist/core/Policy"
 import type { StoreError } from "@startlist/core/Store"
 import type { Tokens } from "@startlist/core/Token"
 import { Audit, Party } from "../Audit.ts"
-import { header, type Request, type Response } from "../Message.ts"
+import { header, type Request, type Response } from "../Http.ts"
 import { get, type Parameters } from "../Parameters.ts"
 import type { Route } from "../Router.ts"
-import type { Throttle } from "../Throttle.ts"
+import type { FailureLimit } from "../FailureLimit.ts"
 import * as ClientAuthentication from "./ClientAuthentication.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
 
@@ -53,7 +53,7 @@ const wrongKey = OAuthResponse.error(
 const optional = (parameters: Parameters, name: string): Option.Option<string> =>
   Option.fromNullable(get(parameters, name))
 
-export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(function*() {
+export const make: Effect.Effect<Route, never, OAuth | FailureLimit> = Effect.gen(function*() {
   const oauth = yield* OAuth
   const policy = yield* Policy
   const audit = yield* Audit

@@ -1,6 +1,6 @@
 /** The laws of all bindings, over real sockets: a suite as a function of the binding. */
 import { it } from "@effect/vitest"
-import { HttpConfig, Message, Refusal, Router } from "@startlist/http"
+import { Http, HttpConfig, Refusal, Router } from "@startlist/http"
 import { Deferred, Effect, Layer, Logger, Schema, type Scope } from "effect"
 import { type IncomingMessage, request as httpRequest } from "node:http"
 import { connect } from "node:net"
@@ -11,7 +11,7 @@ export interface Options {
 }
 
 /** Serves the handler on a free port of loopback until the scope closes. Returns the port. */
-export type Serve = (handler: Message.Handler, options: Options) => Effect.Effect<number, never, Scope.Scope>
+export type Serve = (handler: Http.Handler, options: Options) => Effect.Effect<number, never, Scope.Scope>
 
 export interface Answer {
   readonly status: number
@@ -19,13 +19,13 @@ export interface Answer {
   readonly body: string
 }
 
-export const ok = (body: string): Message.Response => ({ status: 200, headers: { "content-type": "text/plain" }, body })
+export const ok = (body: string): Http.Response => ({ status: 200, headers: { "content-type": "text/plain" }, body })
 
-export const echo: Message.Handler = (request) =>
+export const echo: Http.Handler = (request) =>
   Effect.succeed(ok(JSON.stringify({ ...request, body: new TextDecoder().decode(request.body) })))
 
 /** Routes that answer requests with `answer` and refusals with their name. `/health` is always served. */
-export const answering = (answer: () => Effect.Effect<Message.Response>): Message.Handler => {
+export const answering = (answer: () => Effect.Effect<Http.Response>): Http.Handler => {
   const refuse: Router.Refuse = (_request, refusal) => {
     const { headers, status } = Refusal.describe(refusal)
     return { status, headers, body: refusal._tag }
@@ -219,9 +219,9 @@ export const suite = (name: string, serve: Serve): void => {
       Effect.gen(function*() {
         const port = yield* serve(({ body }) => Effect.succeed(ok(String(body.byteLength))), {})
         const big = yield* send(port, "/", { method: "POST", body: "x".repeat(500_000) })
-        expect(big.body).toBe(String(Message.maxBodyBytes + 1))
-        const exact = yield* send(port, "/", { method: "POST", body: "x".repeat(Message.maxBodyBytes) })
-        expect(exact.body).toBe(String(Message.maxBodyBytes))
+        expect(big.body).toBe(String(Http.maxBodyBytes + 1))
+        const exact = yield* send(port, "/", { method: "POST", body: "x".repeat(Http.maxBodyBytes) })
+        expect(exact.body).toBe(String(Http.maxBodyBytes))
       }))
 
     it.scopedLive("does not read an endless body: it passes on the beginning and closes the connection", () =>
@@ -241,7 +241,7 @@ export const suite = (name: string, serve: Serve): void => {
           // The server closes while this side still sends, so the response may be lost by the reset.
           socket.on("error", () => {}).on("close", () => resume(Effect.void))
         })
-        expect(yield* Deferred.await(read)).toBe(Message.maxBodyBytes + 1)
+        expect(yield* Deferred.await(read)).toBe(Http.maxBodyBytes + 1)
       }))
 
     it.scopedLive("answers 408 to a body that does not arrive in time, and closes", () =>

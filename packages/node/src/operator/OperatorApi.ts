@@ -34,12 +34,12 @@ import {
   maxBodyBytes,
   type Request as PlainRequest,
   type Response as PlainResponse
-} from "@startlist/http/Message"
+} from "@startlist/http/Http"
 import * as Parameters from "@startlist/http/Parameters"
 import * as Refused from "@startlist/http/Refusal"
 import * as Router from "@startlist/http/Router"
 import type { Endpoint, Route } from "@startlist/http/Router"
-import type { Throttle } from "@startlist/http/Throttle"
+import type { FailureLimit } from "@startlist/http/FailureLimit"
 import * as AuditLog from "../AuditLog.ts"
 import type { AccountStore } from "../AccountStore.ts"
 import type { Backup } from "../Backup.ts"
@@ -50,7 +50,7 @@ import { shownPath } from "../ShownPath.ts"
 import { Api, EndsSubscription } from "./Api.ts"
 import * as Handlers from "./Handlers.ts"
 import { backups } from "./Paths.ts"
-import type { Problem } from "@startlist/http/ProtocolApi"
+import type { Problem } from "@startlist/http/description/ProtocolApi"
 
 /** Maximum nesting of a body: more than any request needs. */
 const maxDepth = 8
@@ -205,7 +205,7 @@ export type Services =
   | Registrar
   | Registrations
   | Subscriptions
-  | Throttle
+  | FailureLimit
   | UserStore
 
 /** The operator API under `/operator/v1`. Requests need the token. */

@@ -3,7 +3,7 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
 import { errorBody } from "@startlist/http/api/ApiResponse"
-import { ErrorBody } from "@startlist/http/ProtocolApi"
+import { ErrorBody } from "@startlist/http/description/ProtocolApi"
 
 type Body = Pick<typeof ErrorBody.Type, "message" | "errors">
 

@@ -1,5 +1,5 @@
 /** Texts for the operations and fields of the operator API, with examples. */
-import type { FieldTexts, OperationTexts } from "@startlist/http/ProtocolTexts"
+import type { FieldTexts, OperationTexts } from "@startlist/http/description/ProtocolTexts"
 
 const at = "2026-06-01T08:00:00.000Z"
 

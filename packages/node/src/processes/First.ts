@@ -16,8 +16,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { Throttle } from "@startlist/http/Throttle"
-import * as MemoryThrottle from "@startlist/http/MemoryThrottle"
+import * as FailureLimit from "@startlist/http/FailureLimit"
 import type { Configuration } from "../Configuration.ts"
 import * as HangUp from "../HangUp.ts"
 import * as Log from "../Log.ts"
@@ -157,7 +156,7 @@ export const run = (configuration: Configuration): Effect.Effect<never, NotStart
   Effect.gen(function*() {
     const hangUps = yield* HangUp.listen
     yield* logDoubts(configuration)
-    const throttle = yield* Throttle
+    const failures = yield* FailureLimit.FailureLimit
     const registry = watch()
     registry.setDefaultLabels(Option.match(configuration.installation, {
       onNone: () => ({}),
@@ -186,10 +185,10 @@ export const run = (configuration: Configuration): Effect.Effect<never, NotStart
       Effect.flatMap(decodeQuestion(question), (asked): Effect.Effect<unknown> => {
         switch (asked._tag) {
           case "Take":
-            return Effect.map(throttle.take(asked.keys), (wait) =>
+            return Effect.map(failures.take(asked.keys), (wait) =>
               encodeWait(Option.getOrNull(wait)))
           case "GiveBack":
-            return Effect.as(throttle.giveBack(asked.keys), null)
+            return Effect.as(failures.giveBack(asked.keys), null)
           case "Metrics":
             return metrics
         }
@@ -213,4 +212,4 @@ export const run = (configuration: Configuration): Effect.Effect<never, NotStart
       serve,
       Effect.suspend(() => Effect.forEach(all, stop, { concurrency: "unbounded", discard: true }))
     )
-  }).pipe(Effect.scoped, Effect.provide(Layer.merge(MemoryThrottle.layer, Log.layer(configuration))))
+  }).pipe(Effect.scoped, Effect.provide(Layer.merge(FailureLimit.layerMemory, Log.layer(configuration))))

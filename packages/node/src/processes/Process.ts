@@ -6,8 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as MemoryThrottle from "@startlist/http/MemoryThrottle"
-import { type Key, Throttle } from "@startlist/http/Throttle"
+import * as FailureLimit from "@startlist/http/FailureLimit"
 import type { Configuration } from "../Configuration.ts"
 import * as Channel from "./Channel.ts"
 import * as Message from "./Message.ts"
@@ -27,7 +26,7 @@ export declare namespace Process {
     readonly listens: boolean
     /** Whether it removes data that is past its retention. */
     readonly purges: boolean
-    readonly throttle: Layer.Layer<Throttle>
+    readonly failureLimit: Layer.Layer<FailureLimit.FailureLimit>
     /** The metrics of the node, given those of this process. */
     readonly metrics: (own: Effect.Effect<Message.Page>) => Effect.Effect<Message.Page>
     /** Announces that it serves. */
@@ -43,7 +42,7 @@ export class Process extends Context.Reference<Process>()("@startlist/node/Proce
     isOnly: true,
     listens: true,
     purges: true,
-    throttle: MemoryThrottle.layer,
+    failureLimit: FailureLimit.layerMemory,
     metrics: (own) => own,
     announce: (line) => Effect.log(line),
     retire: () => Effect.void
@@ -60,17 +59,17 @@ const decodeWait = Schema.decodeUnknown(Message.Wait)
 const decodePage = Schema.decodeUnknown(Message.Page)
 
 /** Counts in the first process, or in this one if the first does not answer. */
-const sharedThrottle = ({ ask }: Channel.Channel): Layer.Layer<Throttle> =>
-  Layer.map(MemoryThrottle.layer, (context) => {
-    const own = Context.get(context, Throttle)
-    return Context.make(Throttle, {
-      take: (keys: ReadonlyArray<Key>) =>
+const sharedLimit = ({ ask }: Channel.Channel): Layer.Layer<FailureLimit.FailureLimit> =>
+  Layer.map(FailureLimit.layerMemory, (context) => {
+    const own = Context.get(context, FailureLimit.FailureLimit)
+    return Context.make(FailureLimit.FailureLimit, {
+      take: (keys: ReadonlyArray<FailureLimit.Key>) =>
         ask(encodeTake(Message.Take.make({ keys })), countPatience).pipe(
           Effect.flatMap(decodeWait),
           Effect.map(Option.fromNullable),
           Effect.catchAll(() => own.take(keys))
         ),
-      giveBack: (keys: ReadonlyArray<Key>) =>
+      giveBack: (keys: ReadonlyArray<FailureLimit.Key>) =>
         Effect.catchAll(
           Effect.asVoid(ask(encodeGiveBack(Message.GiveBack.make({ keys })), countPatience)),
           () => own.giveBack(keys)
@@ -102,7 +101,7 @@ const makeStarted = (name: string, { roles }: Configuration): Effect.Effect<Proc
       isOnly: false,
       listens: roles.has("api"),
       purges: name === firstPlace,
-      throttle: sharedThrottle(channel),
+      failureLimit: sharedLimit(channel),
       metrics: (page) => {
         own = page
         return channel.ask(Message.Metrics.make({}), metricsPatience).pipe(

@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import { OAuth } from "@startlist/core/OAuth"
 import { Audit, Party, recorded } from "@startlist/http/Audit"
 import { Templates } from "../Templates.ts"
-import { redirect, type Request, type Response } from "@startlist/http/Message"
+import { redirect, type Request, type Response } from "@startlist/http/Http"
 import { parseClientId } from "@startlist/http/Parameters"
 import { NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
@@ -13,7 +13,6 @@ import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import { Authentication, type SignedIn } from "../Authentication.ts"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
-import * as Frame from "./Frame.ts"
 import * as Locale from "./Locale.ts"
 import * as Page from "./Page.ts"
 
@@ -28,7 +27,7 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Authentica
   const audit = yield* Audit
   const config = yield* HttpConfig
   const templates = yield* Templates
-  const frameOf = yield* Frame.make
+  const frameOf = yield* Page.makeFrame
   const errors = yield* ErrorPage.make
   const here = basePath(config) + path
 

@@ -4,12 +4,10 @@ import * as Option from "effect/Option"
 import * as Access from "@startlist/core/Access"
 import type { Authorized } from "@startlist/core/OAuth"
 import { Alert, Form } from "./Form.tsx"
-import type { Frame } from "./Frame.ts"
+import type { Frame } from "./Page.ts"
 import { Layout } from "./Layout.tsx"
-import { messagesIn } from "./Locale.ts"
-import { Scopes } from "./Scopes.tsx"
-import { Facts } from "./Table.tsx"
-import { Day } from "./Time.tsx"
+import { textsIn } from "./Locale.ts"
+import { Day, Facts, Scopes } from "./Elements.tsx"
 
 /** One application. A revocation takes two steps: open its explanation, then press the button. */
 const One = ({ authorized: { application, grant }, csrf, frame: { base, locale }, now }: {
@@ -18,7 +16,7 @@ const One = ({ authorized: { application, grant }, csrf, frame: { base, locale }
   readonly frame: Frame
   readonly now: DateTime.Utc
 }) => {
-  const { applications, roles } = messagesIn(locale)
+  const { applications, roles } = textsIn(locale)
   const { id, name } = application
   const former = Access.liveScope(grant, now).filter((scope) => !grant.scope.includes(scope))
   return (
@@ -62,7 +60,7 @@ export interface ApplicationsPage {
 }
 
 export const ApplicationList = ({ authorized, csrf, frame, isRevoked, now }: ApplicationsPage) => {
-  const { applications } = messagesIn(frame.locale)
+  const { applications } = textsIn(frame.locale)
   return (
     <Layout frame={frame} title={applications.title}>
       {isRevoked

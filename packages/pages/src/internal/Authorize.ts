@@ -7,7 +7,7 @@ import { OAuth } from "@startlist/core/OAuth"
 import type { UserStore } from "@startlist/core/User"
 import { Policy } from "@startlist/core/Policy"
 import * as Authorization from "@startlist/http/Authorization"
-import { redirect, type Request, type Response } from "@startlist/http/Message"
+import { redirect, type Request, type Response } from "@startlist/http/Http"
 import { get, type Parameters, read, write } from "@startlist/http/Parameters"
 import { Malformed } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
@@ -17,11 +17,9 @@ import { Authentication, type SignedIn } from "../Authentication.ts"
 import { imagesOf } from "./Consent.tsx"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
-import * as Frame from "./Frame.ts"
 import * as Locale from "./Locale.ts"
-import type { ErrorKind } from "./Messages.ts"
+import type { ErrorKind } from "./Texts.ts"
 import * as Page from "./Page.ts"
-import * as ReturnTo from "./ReturnTo.ts"
 
 const path = "/oauth/authorize"
 
@@ -42,7 +40,7 @@ const kinds: Readonly<Record<NotRedirectable["reason"], ErrorKind>> = {
 
 /** Whether an address is too long for sign-in, where the language link has it encoded twice. */
 const isTooLong = (address: string): boolean =>
-  encodeURIComponent(encodeURIComponent(address)).length > ReturnTo.maxLength
+  encodeURIComponent(encodeURIComponent(address)).length > Forms.maxReturnLength
 
 export const make: Effect.Effect<Route, never, OAuth | UserStore | Authentication> = Effect.gen(function*() {
   const authorization = yield* Authorization.make
@@ -51,7 +49,7 @@ export const make: Effect.Effect<Route, never, OAuth | UserStore | Authenticatio
   const config = yield* HttpConfig
   const { redirectErrorsBeforeSignIn } = yield* Policy
   const templates = yield* Templates
-  const frameOf = yield* Frame.make
+  const frameOf = yield* Page.makeFrame
   const errors = yield* ErrorPage.make
   const action = basePath(config) + path
 

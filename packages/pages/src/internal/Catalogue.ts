@@ -1,5 +1,4 @@
 /** Formats of dates, numbers and durations, and plurals, for the catalogues of all languages. */
-import type { Messages } from "./Messages.ts"
 
 /** Formats take milliseconds each to create: on first use, because most processes show pages in one language at most. */
 const onFirstUse = <A>(create: () => A): () => A => {
@@ -7,8 +6,19 @@ const onFirstUse = <A>(create: () => A): () => A => {
   return () => created ??= create()
 }
 
+export interface Formats {
+  /** The language and its country. */
+  readonly tag: string
+  readonly date: (epochMillis: number) => string
+  /** Date, time and time zone (UTC). */
+  readonly dateTime: (epochMillis: number) => string
+  readonly number: (value: number) => string
+  /** `1 hour`, `2 hours`. */
+  readonly duration: (value: number, unit: "second" | "minute" | "hour") => string
+}
+
 /** The formats of a language and country. Durations follow the plural rules of the language. */
-export const formats = (tag: string): Pick<Messages, "date" | "dateTime" | "duration" | "number" | "tag"> => {
+export const formats = (tag: string): Formats => {
   const dates = onFirstUse(() => new Intl.DateTimeFormat(tag, { dateStyle: "long", timeZone: "UTC" }))
   const times = onFirstUse(() =>
     new Intl.DateTimeFormat(tag, { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" })
@@ -37,7 +47,7 @@ export const list = (tag: string): (items: ReadonlyArray<string>) => string => {
 }
 
 /** A time to wait, in minutes if it is long. */
-export const wait = (seconds: number, duration: Messages["duration"]): string =>
+export const wait = (seconds: number, duration: Formats["duration"]): string =>
   seconds > 90 ? duration(Math.ceil(seconds / 60), "minute") : duration(seconds, "second")
 
 /** A share as a percentage. */

@@ -3,11 +3,10 @@ import type { AuthorizationRequest } from "@startlist/core/Authorization"
 import type { Role } from "@startlist/core/User"
 import type { SignedIn } from "../Authentication.ts"
 import { Alert, Form } from "./Form.tsx"
-import type { Frame } from "./Frame.ts"
+import type { Frame } from "./Page.ts"
 import { Layout, SignOut } from "./Layout.tsx"
-import { messagesIn } from "./Locale.ts"
-import { Scopes } from "./Scopes.tsx"
-import { Facts } from "./Table.tsx"
+import { textsIn } from "./Locale.ts"
+import { Facts, Scopes } from "./Elements.tsx"
 
 /** The parameters of the request. The decision sends them again, and they are checked again. */
 export type Fields = ReadonlyArray<readonly [name: string, value: string]>
@@ -34,7 +33,7 @@ const hostOf = (uri: string): string => /^https?:\/\/([^/?]+)/.exec(uri)?.[1] ??
 
 /** The signed-in account, and a form to use another one. */
 const Account = ({ frame, signedIn }: Pick<ConsentPage, "frame" | "signedIn">) => {
-  const { consent, roles } = messagesIn(frame.locale)
+  const { consent, roles } = textsIn(frame.locale)
   const { email, firstName, lastName, role } = signedIn.user
   const name = `${firstName} ${lastName}`.trim()
   return (
@@ -59,7 +58,7 @@ export const imagesOf = (logo: string | undefined): Readonly<Record<string, stri
   logo === undefined || !URL.canParse(logo) ? {} : { "img-src": `'self' ${new URL(logo).origin}` }
 
 const Parties = ({ frame, request, signedIn }: Pick<ConsentPage, "frame" | "request" | "signedIn">) => {
-  const { consent } = messagesIn(frame.locale)
+  const { consent } = textsIn(frame.locale)
   const { links: { logo, privacyPolicy, website } = {}, name } = request.application
   return (
     <Facts
@@ -82,7 +81,7 @@ const Parties = ({ frame, request, signedIn }: Pick<ConsentPage, "frame" | "requ
 
 export const Consent = ({ action, fields, frame, isAllowedBefore, request, signedIn }: ConsentPage) => {
   const { application: { name }, scope } = request
-  const { consent, layout } = messagesIn(frame.locale)
+  const { consent, layout } = textsIn(frame.locale)
   return (
     <Layout frame={frame} title={consent.title(name)} narrow>
       <p class="lead">
@@ -119,7 +118,7 @@ export const Consent = ({ action, fields, frame, isAllowedBefore, request, signe
 
 export const WrongRole = ({ action, fields, frame, request, requested, signedIn }: WrongRolePage) => {
   const { name } = request.application
-  const { consent } = messagesIn(frame.locale)
+  const { consent } = textsIn(frame.locale)
   return (
     <Layout frame={frame} title={consent.roleTitle} narrow>
       <Alert kind="wait">

@@ -1,9 +1,14 @@
 /** The English catalogue. */
+import type { Role } from "@startlist/core/User"
 import * as Catalogue from "./Catalogue.ts"
 import { developer } from "./developer/DeveloperEnglish.ts"
-import type { Messages } from "./Messages.ts"
 
-const roles: Messages["roles"] = { platform: "platform", organizer: "organizer", club: "club", athlete: "athlete" }
+const roles: Readonly<Record<Role, string>> = {
+  platform: "platform",
+  organizer: "organizer",
+  club: "club",
+  athlete: "athlete"
+}
 
 const scopes: Readonly<Record<string, string>> = {
   "profile:read": "see your profile",
@@ -16,7 +21,7 @@ const scopes: Readonly<Record<string, string>> = {
 const formats = Catalogue.formats("en-GB")
 
 /** A role with its article. */
-const asRole: Messages["roles"] = {
+const asRole: Readonly<Record<Role, string>> = {
   platform: "a platform",
   organizer: "an organizer",
   club: "a club",
@@ -25,11 +30,14 @@ const asRole: Messages["roles"] = {
 
 const reportToDevelopers = "Go back, and report this message to the developers of the application."
 
-export const messages: Messages = {
+export const texts = {
+  /** The name of the language itself, for the switch. */
   language: "English",
   roles,
-  scope: (name) => scopes[name],
+  /** Describes a scope. A scope of the operator without a description is shown by its name. */
+  scope: (name: string): string | undefined => scopes[name],
   ...formats,
+  /** Colon between a label and its value, with the spaces of the language. */
   colon: ": ",
   layout: {
     account: "Your account",
@@ -38,8 +46,10 @@ export const messages: Messages = {
     security: "Password and sessions",
     signOut: "Sign out",
     languages: "Language",
+    /** The link that skips the header. */
     skip: "Skip to the content",
-    failed: (title) => `Error: ${title}`,
+    /** The title of an error page. */
+    failed: (title: string) => `Error: ${title}`,
     copy: "Copy",
     copied: "Copied"
   },
@@ -58,7 +68,8 @@ export const messages: Messages = {
   login: {
     title: "Sign in",
     explanation: "Use the e-mail address and the password of your Startlist account.",
-    onTheWay: (application) => `${application} asks for access to your account. Sign in to decide.`,
+    /** Shown if a consent page follows. */
+    onTheWay: (application: string) => `${application} asks for access to your account. Sign in to decide.`,
     problem: "Sign-in failed",
     email: "E-mail address",
     password: "Password",
@@ -67,11 +78,11 @@ export const messages: Messages = {
     emailMissing: "Enter your e-mail address.",
     passwordMissing: "Enter your password.",
     stale: "This form was open for too long, or cookies are blocked. Please try again.",
-    wait: (seconds) => `Too many attempts. Try again in ${Catalogue.wait(seconds, formats.duration)}.`
+    wait: (seconds: number) => `Too many attempts. Try again in ${Catalogue.wait(seconds, formats.duration)}.`
   },
   consent: {
-    title: (application) => `Allow ${application} to use your account?`,
-    asks: (application) => `${application} asks for access to your Startlist account.`,
+    title: (application: string) => `Allow ${application} to use your account?`,
+    asks: (application: string) => `${application} asks for access to your Startlist account.`,
     application: "Application",
     returns: "You will be sent to",
     website: "Website",
@@ -80,21 +91,21 @@ export const messages: Messages = {
     role: "Role:",
     notYou: "Not you?",
     switchAccount: "Use another account",
-    scopes: (application) => `${application} will be able to`,
+    scopes: (application: string) => `${application} will be able to`,
     allOrNothing: "You can allow all of this or nothing.",
     durationTitle: "How long",
-    duration: (application) => `${application} keeps this access until you revoke it.`,
+    duration: (application: string) => `${application} keeps this access until you revoke it.`,
     manage: "You can revoke it at any time in",
-    notified: (application) => `${application} can also be notified when these data change.`,
-    before: (application) => `You allowed ${application} to use your account before.`,
+    notified: (application: string) => `${application} can also be notified when these data change.`,
+    before: (application: string) => `You allowed ${application} to use your account before.`,
     allow: "Allow",
     deny: "Do not allow",
     roleTitle: "This account has the wrong role",
-    roleMismatch: (application, requested, actual) =>
+    roleMismatch: (application: string, requested: Role, actual: Role) =>
       `${application} asks for access as ${asRole[requested]}, but you are signed in as ${asRole[actual]}.`,
-    roleThen: (requested) =>
+    roleThen: (requested: Role) =>
       `Sign in with an account that has the role ${roles[requested]}, or go back. Nothing has been allowed.`,
-    backToApplication: (application) => `Back to ${application}`
+    backToApplication: (application: string) => `Back to ${application}`
   },
   security: {
     title: "Password and sessions",
@@ -119,7 +130,7 @@ export const messages: Messages = {
     endOthers: "End all other sessions",
     ended: "The session was ended.",
     reset: "Set a new password",
-    resetFor: (email) => `Choose a new password for ${email}.`,
+    resetFor: (email: string) => `Choose a new password for ${email}.`,
     resetDone: "Your password was changed, and all sessions were ended. Sign in with the new password.",
     resetRefused: "This link has expired, or it was used before. Ask for a new one."
   },
@@ -129,24 +140,28 @@ export const messages: Messages = {
     noneThen: "When you allow an application to use your account, you can see it and revoke its access here.",
     explanation: "These applications can use your account. You can revoke their access at any time.",
     access: "It can",
+    /** The scopes that tokens of an earlier, broader consent still allow. */
     still: "Until its older tokens expire, it can also",
     role: "Role",
     since: "Since",
     used: "Last used",
     unused: "not yet",
     revoke: "Revoke access…",
-    revokeMeans: (application) =>
+    revokeMeans: (application: string) =>
       `${application} will lose its access immediately. It is notified if it receives notifications. What it has already read or changed stays as it is.`,
-    revokeAgain: (application) => `To use ${application} with your account again, you will have to allow it again.`,
-    revokeNamed: (application) => `Revoke the access of ${application}`,
+    revokeAgain: (application: string) =>
+      `To use ${application} with your account again, you will have to allow it again.`,
+    revokeNamed: (application: string) => `Revoke the access of ${application}`,
     revoked: "The access was revoked."
   },
   error: {
-    status: (status) => `Error ${status}`,
+    status: (status: number) => `Error ${status}`,
+    /** The name of the request in the log. */
     request: "Request",
     home: "Go to your account",
     again: "Start again",
-    goTo: (path) => `Go to ${path}`,
+    /** A link to the page that the user probably wants. */
+    goTo: (path: string) => `Go to ${path}`,
     notFound: {
       title: "Page not found",
       what: "This page does not exist, or you do not have access to it.",

@@ -3,12 +3,11 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { StoreError } from "@startlist/core/Store"
 import { Templates } from "../Templates.ts"
-import { idOf, redirect, type Request, type Response } from "@startlist/http/Message"
+import { idOf, redirect, type Request, type Response } from "@startlist/http/Http"
 import { describe, type Refusal } from "@startlist/http/Refusal"
 import type { Refuse } from "@startlist/http/Router"
-import * as Frame from "./Frame.ts"
 import * as Locale from "./Locale.ts"
-import type { ErrorKind } from "./Messages.ts"
+import type { ErrorKind } from "./Texts.ts"
 import * as Page from "./Page.ts"
 
 export interface Options {
@@ -17,7 +16,7 @@ export interface Options {
   /** Address at which the user can start again. */
   readonly again?: string
   /** The signed-in user, for the button to sign out. */
-  readonly seen?: Pick<Frame.Frame, "signOutUrl" | "signedIn">
+  readonly seen?: Pick<Page.Frame, "signOutUrl" | "signedIn">
 }
 
 export interface ErrorPages {
@@ -60,7 +59,7 @@ const byAnybody = { signedIn: Option.none(), signOutUrl: "" }
 
 export const make: Effect.Effect<ErrorPages> = Effect.gen(function*() {
   const templates = yield* Templates
-  const frameOf = yield* Frame.make
+  const frameOf = yield* Page.makeFrame
 
   const show: ErrorPages["show"] = (request, status, kind, options = {}) => {
     const { again, headers = {}, locale = Locale.of(request), seen = byAnybody } = options

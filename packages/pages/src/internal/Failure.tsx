@@ -1,9 +1,9 @@
 /** View of error pages. */
 import { Alert, Value } from "./Form.tsx"
-import type { Frame } from "./Frame.ts"
+import type { Frame } from "./Page.ts"
 import { Layout } from "./Layout.tsx"
-import { messagesIn } from "./Locale.ts"
-import type { ErrorKind } from "./Messages.ts"
+import { textsIn } from "./Locale.ts"
+import type { ErrorKind } from "./Texts.ts"
 
 /** Content of an error page. Title, explanation and advice are `messages.error[kind]` in the language of the user. */
 export interface FailurePage {
@@ -20,7 +20,7 @@ export interface FailurePage {
 const home = "/account/applications"
 
 export const Failure = ({ again, frame, kind, requestId, status }: FailurePage) => {
-  const { error, login } = messagesIn(frame.locale)
+  const { error, login } = textsIn(frame.locale)
   const { advice, title, what } = error[kind]
   return (
     <Layout frame={frame} title={title} isError narrow>

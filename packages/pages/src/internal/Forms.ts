@@ -1,8 +1,14 @@
-/** Checks that a form belongs to this service and to the session of its sender. */
+/** Forms: whether one belongs to the session of its sender, the address after it, and keys that make a repeated one harmless. */
 import * as Either from "effect/Either"
-import { header, type Request } from "@startlist/http/Message"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { header, type Request } from "@startlist/http/Http"
 import { type Ambiguous, get, type Parameters, readOnce, type Unreadable } from "@startlist/http/Parameters"
 import { type HttpConfig, originOf } from "@startlist/http/HttpConfig"
+import { type ClientSecret, live } from "@startlist/core/ApplicationSecret"
+import { Secrets } from "@startlist/core/Secrets"
 
 /** The parameters of a form, and whether it carries the token of the session. */
 export interface Posted {
@@ -55,3 +61,57 @@ const isEqual = (a: string, b: string): boolean => {
   for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i % (b.length || 1))
   return difference === 0 && b !== ""
 }
+
+/** A path, with a query if any, in printable ASCII. A second slash or backslash would name a host. */
+const local = /^\/(?![/\\])[!-~]*$/
+
+/** Maximum length of an address that the sign-in page carries: it leaves 4 KiB of Node's 16 KiB for other headers. */
+export const maxReturnLength = 12_288
+
+/** The address after a form, if it is a path of this service, else `otherwise`: an open redirect would help phishing. */
+export const safeReturn = (returnTo: string | undefined, otherwise: string): string =>
+  returnTo !== undefined && returnTo.length <= maxReturnLength && local.test(returnTo) && !returnTo.includes("\\")
+    ? returnTo
+    : otherwise
+
+/** Age in milliseconds, also in the future of a slower node, at which a form must be loaded again. */
+const maxKeyAge = 60 * 60 * 1000
+
+/** The time of the form, and at least 256 bits. */
+const keyPattern = /^([0-9a-z]{1,10})\.[\w-]{1,80}$/
+
+/**
+ * Keys of the forms that make a secret. A browser shows only the last answer to a form that is sent twice, so both must
+ * have the same one. The secret is derived from the key, and nothing is stored: any node can repeat the answer.
+ */
+export interface FormKeys {
+  /** A key for a new form. */
+  readonly make: Effect.Effect<string>
+  /** The secret of a form with this key and these values, unless the form is too old. */
+  readonly secretOf: (
+    key: string | undefined,
+    ...values: ReadonlyArray<string | number>
+  ) => Effect.Effect<Option.Option<Redacted.Redacted<string>>>
+  /** Whether these are the secrets of an application that an earlier form has given this one, and it is live. */
+  readonly isIn: (secrets: ReadonlyArray<ClientSecret>, secret: Redacted.Redacted<string>) => Effect.Effect<boolean>
+}
+
+export const makeKeys: Effect.Effect<FormKeys, never, Secrets> = Effect.map(Secrets, ({ hash, keys, make }) => ({
+  make: Effect.zipWith(
+    DateTime.now,
+    make("claim"),
+    (now, random) => `${now.epochMillis.toString(36)}.${Redacted.value(random)}`
+  ),
+  secretOf: (key = "", ...values) =>
+    Effect.map(DateTime.now, ({ epochMillis }) => {
+      const [, made = ""] = keyPattern.exec(key) ?? []
+      return Math.abs(epochMillis - Number.parseInt(made, 36)) <= maxKeyAge
+        ? Option.some(keys[0].deriveSecret([key, ...values].join("\n")))
+        : Option.none()
+    }),
+  isIn: (secrets, secret) =>
+    Effect.map(DateTime.now, (now) => {
+      const wanted = hash(Redacted.value(secret))
+      return live(secrets, now).some((one) => one.hash === wanted)
+    })
+}))

@@ -1,9 +1,9 @@
 /** The French catalogue. */
 import * as Catalogue from "./Catalogue.ts"
 import { developer } from "./developer/DeveloperFrench.ts"
-import type { Messages } from "./Messages.ts"
+import type { Texts } from "./Texts.ts"
 
-const roles: Messages["roles"] = {
+const roles: Texts["roles"] = {
   platform: "plateforme",
   organizer: "organisation",
   club: "club",
@@ -22,7 +22,7 @@ const formats = Catalogue.formats("fr-FR")
 
 const reportToDevelopers = "Revenez en arrière et signalez ce message à l’équipe qui développe l’application."
 
-export const messages: Messages = {
+export const texts: Texts = {
   language: "Français",
   roles,
   scope: (name) => scopes[name],

@@ -5,8 +5,8 @@ import { icon, script, stylesheet } from "./assetFiles.ts"
 import { write } from "@startlist/http/Parameters"
 import type { SignedIn } from "../Authentication.ts"
 import { Form } from "./Form.tsx"
-import type { Frame } from "./Frame.ts"
-import { type Locale, locales, messagesIn } from "./Locale.ts"
+import type { Frame } from "./Page.ts"
+import { type Locale, locales, textsIn } from "./Locale.ts"
 
 /** Targets of the link home: the first of these pages that exists. */
 const homes = ["/", "/account/applications", "/developer/applications"]
@@ -37,7 +37,7 @@ export const Layout = ({ children, frame, isError = false, narrow = false, title
   readonly unrepeatable?: boolean
   readonly children: ComponentChildren
 }) => {
-  const { layout, tag } = messagesIn(frame.locale)
+  const { layout, tag } = textsIn(frame.locale)
   return (
     <html lang={frame.locale}>
       <head>
@@ -72,7 +72,7 @@ export const Layout = ({ children, frame, isError = false, narrow = false, title
 
 const Languages = ({ frame }: { readonly frame: Frame }) => (
   <footer>
-    <nav aria-label={messagesIn(frame.locale).layout.languages}>
+    <nav aria-label={textsIn(frame.locale).layout.languages}>
       <ul>
         {locales.map((locale) => (
           <li key={locale}>
@@ -82,7 +82,7 @@ const Languages = ({ frame }: { readonly frame: Frame }) => (
               hreflang={locale}
               aria-current={locale === frame.locale ? "true" : undefined}
             >
-              {messagesIn(locale).language}
+              {textsIn(locale).language}
             </a>
           </li>
         ))}
@@ -111,7 +111,7 @@ const changed = (encoded: string, change: (value: string) => string): string => 
 }
 
 const Account = ({ frame, signedIn }: { readonly frame: Frame; readonly signedIn: SignedIn }) => {
-  const { layout } = messagesIn(frame.locale)
+  const { layout } = textsIn(frame.locale)
   const sections = [
     { path: "/account/applications", label: layout.applications, isForAll: true },
     { path: "/account/security", label: layout.security, isForAll: true },

@@ -2,19 +2,19 @@
  * The language of a page: the parameter `locale`, else the stored choice, else the browser's preference, else English.
  */
 import { parseCookie, stringifySetCookie } from "cookie"
-import { header, type Request } from "@startlist/http/Message"
+import { header, type Request } from "@startlist/http/Http"
 import * as English from "./English.ts"
 import * as French from "./French.ts"
-import type { Messages } from "./Messages.ts"
+import type { Texts } from "./Texts.ts"
 
 /** Requirements §4.1. */
 export type Locale = "en" | "fr"
 
 export const locales: ReadonlyArray<Locale> = ["en", "fr"]
 
-const catalogues: Readonly<Record<Locale, Messages>> = { en: English.messages, fr: French.messages }
+const catalogues: Readonly<Record<Locale, Texts>> = { en: English.texts, fr: French.texts }
 
-export const messagesIn = (locale: Locale): Messages => catalogues[locale]
+export const textsIn = (locale: Locale): Texts => catalogues[locale]
 
 const isLocale = (value: string | undefined): value is Locale => value === "en" || value === "fr"
 

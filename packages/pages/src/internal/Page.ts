@@ -1,8 +1,34 @@
-/** Responses of pages: their headers, and the redirect after a form. */
+/** Pages as responses: the frame of a page, its HTML and its headers. */
+import * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
 import type { VNode } from "preact"
 import { renderToStaticMarkup } from "preact-render-to-string"
-import type { Response } from "@startlist/http/Message"
+import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
+import { MountedPaths } from "@startlist/http/Mount"
+import type { SignedIn } from "../Authentication.ts"
+import type { Locale } from "./Locale.ts"
+import type { Response } from "@startlist/http/Http"
 import { script } from "./assetFiles.ts"
+
+/** Context of a page beside its content. */
+export interface Frame {
+  readonly locale: Locale
+  /** Path and query of the page for the browser, to which the language switch returns. */
+  readonly here: string
+  readonly signedIn: Option.Option<SignedIn>
+  readonly signOutUrl: string
+  /** The path under which the pages are mounted, or an empty text. */
+  readonly base: string
+  /** Whether this path (without `base`) has a page: an embedder need not mount all pages. */
+  readonly has: (path: string) => boolean
+}
+
+/** Makes frames for this configuration. */
+export const makeFrame: Effect.Effect<(frame: Omit<Frame, "base" | "has">) => Frame> = Effect.gen(function*() {
+  const base = basePath(yield* HttpConfig)
+  const { has } = yield* MountedPaths
+  return (frame) => ({ ...frame, base, has })
+})
 
 export interface Options {
   /** Sources by directive of the content security policy, in place of our own style sheet, images and script. */

@@ -9,17 +9,16 @@ import type { StoreError } from "@startlist/core/Store"
 import type { User, UserId } from "@startlist/core/User"
 import { type Action, Audit, Party, recorded } from "@startlist/http/Audit"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
-import { redirect, type Request, type Response } from "@startlist/http/Message"
+import { redirect, type Request, type Response } from "@startlist/http/Http"
 import { get, type Parameters, readOnce, write } from "@startlist/http/Parameters"
 import { Malformed, type Refusal } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
-import type { Throttle } from "@startlist/http/Throttle"
+import type { FailureLimit } from "@startlist/http/FailureLimit"
 import { Accounts, type PasswordChange } from "../Accounts.ts"
 import { csrfOf, sessionOf } from "../Sessions.ts"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
-import * as Frame from "./Frame.ts"
-import * as Guesses from "./Guesses.ts"
+import * as SignInLimit from "../SignInLimit.ts"
 import * as Locale from "./Locale.ts"
 import * as Page from "./Page.ts"
 import { type Problem, ResetView, SecurityView } from "./SecurityView.tsx"
@@ -40,14 +39,14 @@ type Answer = Effect.Effect<Response, Refusal | StoreError>
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Accounts | Secrets | Throttle
+  Accounts | Secrets | FailureLimit
 > = Effect.gen(function*() {
   const accounts = yield* Accounts
   const secrets = yield* Secrets
-  const guesses = yield* Guesses.make
+  const limit = yield* SignInLimit.make
   const audit = yield* Audit
   const config = yield* HttpConfig
-  const frameOf = yield* Frame.make
+  const frameOf = yield* Page.makeFrame
   const errors = yield* ErrorPage.make
   const base = basePath(config)
   const here = base + path
@@ -115,7 +114,7 @@ export const make: Effect.Effect<
         const next = get(parameters, "password") ?? ""
         if (present === "" || next === "") return yield* show(request, visitor, 422, { kind: "missing" })
         const change = accounts.changePassword(session, { present: Redacted.make(present), next: Redacted.make(next) })
-        const guess = yield* guesses.limited(
+        const guess = yield* limit.limited(
           request,
           user.email,
           recorded(

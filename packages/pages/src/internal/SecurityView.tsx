@@ -1,11 +1,10 @@
 /** Views of the pages about passwords and sessions. */
 import type { Session } from "../Accounts.ts"
 import { Alert, ErrorSummary, Field, Form } from "./Form.tsx"
-import type { Frame } from "./Frame.ts"
+import type { Frame } from "./Page.ts"
 import { Layout } from "./Layout.tsx"
-import { type Locale, messagesIn } from "./Locale.ts"
-import { Table } from "./Table.tsx"
-import { Instant } from "./Time.tsx"
+import { type Locale, textsIn } from "./Locale.ts"
+import { Instant, Table } from "./Elements.tsx"
 
 /** Why the password was not changed. */
 export type Problem =
@@ -13,7 +12,7 @@ export type Problem =
   | { readonly kind: "wait"; readonly seconds: number }
 
 const NewPassword = ({ locale, summary }: { readonly locale: Locale; readonly summary: string | undefined }) => {
-  const { security } = messagesIn(locale)
+  const { security } = textsIn(locale)
   return (
     <Field
       name="password"
@@ -38,7 +37,7 @@ const ChangePassword = ({ csrf, email, frame, problem }: {
   readonly frame: Frame
   readonly problem: Problem | undefined
 }) => {
-  const { login, security } = messagesIn(frame.locale)
+  const { login, security } = textsIn(frame.locale)
   const field = problem?.kind === "unacceptable" ? "password" : "present"
   const sentence = problem?.kind === "wait" ? login.wait(problem.seconds) : problem && security[problem.kind]
   return (
@@ -73,7 +72,7 @@ const Sessions = ({ csrf, frame, own, sessions }: {
   readonly own: string
   readonly sessions: ReadonlyArray<Session>
 }) => {
-  const { security } = messagesIn(frame.locale)
+  const { security } = textsIn(frame.locale)
   const action = `${frame.base}/account/security/sessions`
   return (
     <article>
@@ -117,7 +116,7 @@ export const SecurityView = ({ csrf, done, email, frame, own, problem, sessions 
   readonly problem: Problem | undefined
   readonly sessions: ReadonlyArray<Session>
 }) => {
-  const { security } = messagesIn(frame.locale)
+  const { security } = textsIn(frame.locale)
   const message = done === "changed" ? security.changed : done === "ended" ? security.ended : undefined
   return (
     <Layout frame={frame} title={security.title} isError={problem !== undefined}>
@@ -140,7 +139,7 @@ export const ResetView = ({ csrf, email, frame, state, token }: {
   readonly state: "open" | "done" | "refused" | "unacceptable"
   readonly token: string
 }) => {
-  const { login, security } = messagesIn(frame.locale)
+  const { login, security } = textsIn(frame.locale)
   if (state === "done" || state === "refused") {
     return (
       <Layout frame={frame} title={security.reset} isError={state === "refused"} narrow unrepeatable>

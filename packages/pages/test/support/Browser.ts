@@ -1,5 +1,5 @@
 /** A browser for tests, which stores cookies and fills in forms. */
-import type { Message } from "@startlist/http"
+import type { Http } from "@startlist/http"
 import { parseSetCookie, stringifyCookie } from "cookie"
 import { Effect } from "effect"
 import { Service } from "./Service.ts"
@@ -12,7 +12,7 @@ export interface Form {
 }
 
 /** The forms of a page with their hidden fields. */
-export const formsOf = (response: Message.Response): ReadonlyArray<Form> =>
+export const formsOf = (response: Http.Response): ReadonlyArray<Form> =>
   [...String(response.body).matchAll(/<form [^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs)].map((
     [, action, content]
   ) => ({
@@ -24,7 +24,7 @@ export const formsOf = (response: Message.Response): ReadonlyArray<Form> =>
   }))
 
 /** The form that goes to the path `action`. */
-export const formTo = (action: string, response: Message.Response): Form => {
+export const formTo = (action: string, response: Http.Response): Form => {
   const form = formsOf(response).find((form) => form.action.split("?", 1)[0] === action)
   if (form === undefined) throw new Error(`no form to ${action} in: ${response.status} ${String(response.body)}`)
   return form
@@ -58,9 +58,9 @@ export const make = Effect.map(Service, ({ send }) => {
       }
     )
 
-  const get = (target: string, headers: Message.Request["headers"] = {}) => request("GET", target, { headers })
+  const get = (target: string, headers: Http.Request["headers"] = {}) => request("GET", target, { headers })
 
-  const post = (target: string, fields: Fields, headers: Message.Request["headers"] = {}) =>
+  const post = (target: string, fields: Fields, headers: Http.Request["headers"] = {}) =>
     request("POST", target, {
       headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
       body: urlencoded(Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, submitted(value)])))

@@ -3,7 +3,7 @@ import { Callbacks, Memory, Policy, Secrets, Services, Store, User } from "@star
 import { ApplicationStore } from "@startlist/core/Application"
 import { GrantStore } from "@startlist/core/GrantStore"
 import { SubscriptionStore } from "@startlist/core/Subscription"
-import { Audit, HttpConfig, MemoryThrottle, Message, Mount, Protocol } from "@startlist/http"
+import { Audit, FailureLimit, Http, HttpConfig, Mount, Protocol } from "@startlist/http"
 import { Pages, Sessions } from "@startlist/pages"
 import { Context, Effect, Layer, Option } from "effect"
 import * as TestSecrets from "@startlist/testing/TestSecrets"
@@ -28,7 +28,7 @@ export interface Switches {
 }
 
 export interface Sent {
-  readonly headers?: Message.Request["headers"]
+  readonly headers?: Http.Request["headers"]
   readonly body?: string | Uint8Array
   readonly address?: string
 }
@@ -39,7 +39,7 @@ export class Service extends Context.Tag("test/Service")<Service, {
   readonly audit: ReadonlyArray<Audit.Entry>
   readonly validations: ReadonlyArray<Callbacks.Validation>
   /** Sends a request; `target` is path and query. */
-  readonly send: (method: string, target: string, sent?: Sent) => Effect.Effect<Message.Response>
+  readonly send: (method: string, target: string, sent?: Sent) => Effect.Effect<Http.Response>
 }>() {}
 
 /** A callback that answers the challenge. */
@@ -125,7 +125,7 @@ export const layer = (options: Options = {}) => {
     Layer.provideMerge(Sessions.layer),
     Layer.provideMerge(Services.layer),
     Layer.provideMerge(TestAccounts.layer),
-    Layer.provideMerge(MemoryThrottle.layer),
+    Layer.provideMerge(FailureLimit.layerMemory),
     Layer.provideMerge(breakableStores(switches)),
     Layer.provideMerge(
       Layer.mergeAll(Memory.layer, TestUsers.layer, options.secrets ?? TestSecrets.layer("test"), callbacks)

@@ -1,6 +1,6 @@
 /** A platform user, an athlete, and an application with which the tests act. */
 import { Applications } from "@startlist/core"
-import type { Message } from "@startlist/http"
+import type { Http } from "@startlist/http"
 import { Effect, Redacted, Schema } from "effect"
 import * as Browser from "./Browser.ts"
 import { Service } from "./Service.ts"
@@ -19,14 +19,14 @@ const TokenResponse = Schema.Struct({
 })
 export type TokenResponse = typeof TokenResponse.Type
 
-export const json = (response: Message.Response): unknown => JSON.parse(String(response.body))
+export const json = (response: Http.Response): unknown => JSON.parse(String(response.body))
 
-export const tokensOf = (response: Message.Response): TokenResponse =>
+export const tokensOf = (response: Http.Response): TokenResponse =>
   Schema.decodeUnknownSync(TokenResponse)(json(response))
 
 /** The parameters of the redirect that a response is. */
 export const redirectOf = (
-  response: Message.Response
+  response: Http.Response
 ): { readonly address: string; readonly query: Browser.Fields } => {
   const location = String(response.headers["location"])
   const [address = "", query = ""] = location.split("?", 2)
@@ -87,7 +87,7 @@ export const make = Effect.gen(function*() {
   const codeOf = (parameters: Browser.Fields = {}, by: Browser.Browser = browser) =>
     Effect.map(decide("allow", parameters, by), (response) => String(redirectOf(response).query["code"]))
 
-  const form = (path: string, fields: Browser.Fields, headers: Message.Request["headers"] = {}) =>
+  const form = (path: string, fields: Browser.Fields, headers: Http.Request["headers"] = {}) =>
     send("POST", path, {
       headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
       body: Browser.urlencoded(fields)

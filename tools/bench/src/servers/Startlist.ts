@@ -14,7 +14,7 @@ import * as OAuth from "@startlist/core/OAuth"
 import { documented, Policy } from "@startlist/core/Policy"
 import * as Services from "@startlist/core/Services"
 import { User, UserId, UserStore } from "@startlist/core/User"
-import * as MemoryThrottle from "@startlist/http/MemoryThrottle"
+import * as FailureLimit from "@startlist/http/FailureLimit"
 import * as NodeHttp from "@startlist/http/NodeHttp"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"
 import * as Protocol from "@startlist/http/Protocol"
@@ -99,7 +99,7 @@ const policy = Layer.succeed(Policy, {
 })
 
 const serve = <E>(stores: Layer.Layer<Stores.Stores | UserStore | Users.Users, E>): void => {
-  const layer = Layer.merge(Services.layer, MemoryThrottle.layer).pipe(
+  const layer = Layer.merge(Services.layer, FailureLimit.layerMemory).pipe(
     Layer.provideMerge(Layer.mergeAll(stores, NodeSecrets.layerDrawn, noCallbacks)),
     Layer.provideMerge(policy)
   )

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact"
 import { Alert } from "../Form.tsx"
 import { Layout } from "../Layout.tsx"
-import { messagesIn } from "../Locale.ts"
+import { textsIn } from "../Locale.ts"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 
 export const ApplicationLayout = ({ back = true, children, context, isError = false, narrow = false, title }: {
@@ -15,7 +15,7 @@ export const ApplicationLayout = ({ back = true, children, context, isError = fa
   readonly children: ComponentChildren
 }) => {
   const { application, frame, isFailing } = context
-  const { developer: { ending, webhook } } = messagesIn(frame.locale)
+  const { developer: { ending, webhook } } = textsIn(frame.locale)
   const path = pathOf(frame, application)
   return (
     <Layout frame={frame} title={title} isError={isError} narrow={narrow}>

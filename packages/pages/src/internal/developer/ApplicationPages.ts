@@ -15,25 +15,22 @@ import { Policy } from "@startlist/core/Policy"
 import type { Secrets } from "@startlist/core/Secrets"
 import { Text } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
-import { redirect, type Request, type Response } from "@startlist/http/Message"
+import { redirect, type Request, type Response } from "@startlist/http/Http"
 import { recorded } from "@startlist/http/Audit"
-import * as Allowance from "@startlist/http/Allowance"
-import * as Validations from "@startlist/http/Validations"
-import { type Parameters, parseClientId } from "@startlist/http/Parameters"
-import { get, readOnce, write } from "@startlist/http/Parameters"
+import * as OwnerLimits from "@startlist/http/OwnerLimits"
+import { get, type Parameters, parseClientId, readOnce, write } from "@startlist/http/Parameters"
 import { Malformed, NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import { HttpConfig } from "@startlist/http/HttpConfig"
-import type { Throttle } from "@startlist/http/Throttle"
+import type { FailureLimit } from "@startlist/http/FailureLimit"
 import type { Authentication } from "../../Authentication.ts"
-import * as FormKeys from "../FormKeys.ts"
+import * as Forms from "../Forms.ts"
 import * as Page from "../Page.ts"
-import { ApplicationsView, type Refused } from "./ApplicationsView.tsx"
+import { ApplicationsView, readSettings, type Refused } from "./ApplicationsView.tsx"
 import { ApplicationView } from "./ApplicationView.tsx"
 import * as Owner from "./Owner.ts"
-import { SecretView } from "./SecretView.tsx"
+import { SecretView } from "./SecretViews.tsx"
 import * as SentDeliveries from "./SentDeliveries.ts"
-import { readSettings } from "./SettingsFields.tsx"
 import type { WebhookProblem } from "./WebhookCard.tsx"
 
 const pageSize = 50
@@ -41,7 +38,7 @@ const pageSize = 50
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | OAuth | Secrets | Subscriptions | Throttle | Authentication
+  Applications | Deliveries | OAuth | Secrets | Subscriptions | FailureLimit | Authentication
 > = Effect.gen(function*() {
   const applications = yield* Applications
   const sent = yield* SentDeliveries.make
@@ -50,9 +47,8 @@ export const make: Effect.Effect<
   const policy = yield* Policy
   const { authUrl, baseUrl } = yield* HttpConfig
   const owner = yield* Owner.make
-  const spend = yield* Allowance.make
-  const formKeys = yield* FormKeys.make
-  const validate = yield* Validations.make
+  const { spend, validate } = yield* OwnerLimits.make
+  const formKeys = yield* Forms.makeKeys
 
   const ownedBy = ({ signedIn }: Owner.OwnerContext, after: Option.Option<Application["id"]>, limit: number) =>
     applications.list({ owner: Option.some(signedIn.user.id), after, limit })

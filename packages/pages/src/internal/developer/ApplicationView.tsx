@@ -6,14 +6,13 @@ import type { Lifetime } from "@startlist/core/ApplicationSecret"
 import { type Connected, connectedLimit } from "@startlist/core/OAuth"
 import type { Subscription } from "@startlist/core/Subscription"
 import { Alert, Check, Copyable, Form, Value } from "../Form.tsx"
-import { messagesIn } from "../Locale.ts"
-import { Facts } from "../Table.tsx"
-import { Instant } from "../Time.tsx"
+import { textsIn } from "../Locale.ts"
+import { Facts, Instant } from "../Elements.tsx"
 import { ApplicationLayout } from "./ApplicationLayout.tsx"
 import type { AttemptHour } from "./AttemptHours.ts"
-import { LiveSecrets, nextOf } from "./LiveSecrets.tsx"
+import { LiveSecrets, nextOf } from "./SecretViews.tsx"
 import { type ApplicationContext, home, pathOf } from "./Owner.ts"
-import { SettingsFields, SettingsProblem } from "./SettingsFields.tsx"
+import { SettingsFields, SettingsProblem } from "./ApplicationsView.tsx"
 import { WebhookCard, type WebhookProblem } from "./WebhookCard.tsx"
 
 const Figures = ({ connected: { lastUse, users }, context: { frame }, hours }: {
@@ -21,7 +20,7 @@ const Figures = ({ connected: { lastUse, users }, context: { frame }, hours }: {
   readonly context: ApplicationContext
   readonly hours: ReadonlyArray<AttemptHour>
 }) => {
-  const { developer: { figures } } = messagesIn(frame.locale)
+  const { developer: { figures } } = textsIn(frame.locale)
   const failed = hours.reduce((sum, hour) => sum + hour.failed, 0)
   const attempts = hours.reduce((sum, { delivered }) => sum + delivered, failed)
   return (
@@ -48,7 +47,7 @@ const AuthorizationLink = ({ address, context: { frame } }: {
   readonly context: ApplicationContext
   readonly address: Option.Option<string>
 }) => {
-  const { developer: { link } } = messagesIn(frame.locale)
+  const { developer: { link } } = textsIn(frame.locale)
   return (
     <section class="card">
       <h2>{link.title}</h2>
@@ -73,7 +72,7 @@ const Secret = ({ formKey, isFull, overlap, secrets, context }: {
   readonly overlap: Duration.Duration
 }) => {
   const { application, frame, signedIn } = context
-  const { developer: { secret } } = messagesIn(frame.locale)
+  const { developer: { secret } } = textsIn(frame.locale)
   const action = `${pathOf(frame, application)}/secret`
   return (
     <section class="card">
@@ -93,7 +92,7 @@ const Secret = ({ formKey, isFull, overlap, secrets, context }: {
 }
 
 const Ending = ({ context: { application, frame, signedIn } }: { readonly context: ApplicationContext }) => {
-  const { developer: { ending } } = messagesIn(frame.locale)
+  const { developer: { ending } } = textsIn(frame.locale)
   return (
     <section class="card">
       <h2>{ending.title}</h2>
@@ -152,7 +151,7 @@ export const ApplicationView = (
   }
 ) => {
   const { application, frame, signedIn } = context
-  const { developer: { applications, settings } } = messagesIn(frame.locale)
+  const { developer: { applications, settings } } = textsIn(frame.locale)
   return (
     <ApplicationLayout
       context={context}

@@ -1,8 +1,8 @@
 /** The last day of an application's attempts, as a chart and as a table. */
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
-import { type Locale, messagesIn } from "../Locale.ts"
-import { Table } from "../Table.tsx"
+import { type Locale, textsIn } from "../Locale.ts"
+import { Table } from "../Elements.tsx"
 import type { AttemptHour } from "./AttemptHours.ts"
 import { searchLimit } from "./SentDeliveries.ts"
 
@@ -79,7 +79,7 @@ export const AttemptChart = ({ hours, locale }: {
   readonly hours: ReadonlyArray<AttemptHour>
   readonly locale: Locale
 }) => {
-  const { developer: { chart, deliveries, milliseconds }, number } = messagesIn(locale)
+  const { developer: { chart, deliveries, milliseconds }, number } = textsIn(locale)
   const sum = (of: (hour: AttemptHour) => number) => hours.reduce((total, hour) => total + of(hour), 0)
   const [delivered, failed] = [sum((hour) => hour.delivered), sum((hour) => hour.failed)]
   if (delivered + failed === 0) return <p class="muted">{chart.none}</p>

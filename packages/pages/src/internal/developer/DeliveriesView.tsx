@@ -3,13 +3,12 @@ import * as Option from "effect/Option"
 import { type Delivery, type DeliveryId, State } from "@startlist/core/Delivery"
 import { write } from "@startlist/http/Parameters"
 import { Alert, Field, Form } from "../Form.tsx"
-import { messagesIn } from "../Locale.ts"
-import { type Row, Table } from "../Table.tsx"
-import { Instant } from "../Time.tsx"
+import { textsIn } from "../Locale.ts"
+import { Instant, type Row, Table } from "../Elements.tsx"
 import { ApplicationLayout } from "./ApplicationLayout.tsx"
 import { AttemptChart } from "./AttemptChart.tsx"
 import type { AttemptHour } from "./AttemptHours.ts"
-import { about, Outcome, outcomeOf } from "./DeliveryFacts.tsx"
+import { about, Outcome, outcomeOf } from "./DeliveryView.tsx"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 
 /** The search as it was typed. Empty fields match everything. */
@@ -40,7 +39,7 @@ const Filter = ({ context, typed }: {
   readonly context: ApplicationContext
   readonly typed: Typed
 }) => {
-  const { developer } = messagesIn(context.frame.locale)
+  const { developer } = textsIn(context.frame.locale)
   const choices = ["", ...State.literals] as const
   return (
     <nav aria-label={developer.deliveries.filter}>
@@ -64,7 +63,7 @@ const SearchForm = ({ context: { application, frame }, typed }: {
   readonly context: ApplicationContext
   readonly typed: Typed
 }) => {
-  const { developer: { deliveries: words } } = messagesIn(frame.locale)
+  const { developer: { deliveries: words } } = textsIn(frame.locale)
   return (
     <details class="step" open={typed.text + typed.since + typed.until !== ""}>
       <summary>{words.search}</summary>
@@ -84,7 +83,7 @@ const AllAgain = ({ context: { application, frame, signedIn }, failedSince }: {
   /** The typed text if it is not an instant. */
   readonly failedSince: string | undefined
 }) => {
-  const { developer: { deliveries: words } } = messagesIn(frame.locale)
+  const { developer: { deliveries: words } } = textsIn(frame.locale)
   return (
     <details class="step" open={failedSince !== undefined}>
       <summary>{words.allAgain}</summary>
@@ -113,7 +112,7 @@ const rowOf = (
   const { attempts, event, id } = delivery
   const { locale } = frame
   const path = `${pathOf(frame, application)}/deliveries`
-  const { developer } = messagesIn(locale)
+  const { developer } = textsIn(locale)
   const last = attempts.at(-1)
   return {
     key: id,
@@ -146,7 +145,7 @@ export const DeliveriesView = (
   }
 ) => {
   const { application, frame } = context
-  const { developer: { chart, deliveries: words } } = messagesIn(frame.locale)
+  const { developer: { chart, deliveries: words } } = textsIn(frame.locale)
   return (
     <ApplicationLayout
       context={context}

@@ -8,12 +8,12 @@ import { Deliveries } from "@startlist/core/Deliveries"
 import { type Delivery, DeliveryId, State } from "@startlist/core/Delivery"
 import type { StoreError } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
-import { redirect } from "@startlist/http/Message"
-import * as Allowance from "@startlist/http/Allowance"
+import { redirect } from "@startlist/http/Http"
+import * as OwnerLimits from "@startlist/http/OwnerLimits"
 import { get, readOnce } from "@startlist/http/Parameters"
 import { NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
-import type { Throttle } from "@startlist/http/Throttle"
+import type { FailureLimit } from "@startlist/http/FailureLimit"
 import type { Authentication } from "../../Authentication.ts"
 import * as Page from "../Page.ts"
 import { DeliveriesView, everything, listUrl, type Typed } from "./DeliveriesView.tsx"
@@ -38,14 +38,14 @@ const parseInstant = (typed: string): Option.Option<DateTime.Utc> => {
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | Subscriptions | Throttle | Authentication
+  Applications | Deliveries | Subscriptions | FailureLimit | Authentication
 > = Effect.gen(function*() {
   const applications = yield* Applications
   const deliveries = yield* Deliveries
   const sent = yield* SentDeliveries.make
   const subscriptions = yield* Subscriptions
   const owner = yield* Owner.make
-  const spend = yield* Allowance.make
+  const { spend } = yield* OwnerLimits.make
 
   const showList = (
     context: Owner.ApplicationContext,

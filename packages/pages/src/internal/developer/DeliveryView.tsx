@@ -1,17 +1,53 @@
 /** View of one delivery: its attempts, and its request as it would be sent now. */
 import * as Option from "effect/Option"
-import type { Delivery } from "@startlist/core/Delivery"
-import { body } from "@startlist/core/Event"
+import type { Attempt, Delivery, State } from "@startlist/core/Delivery"
+import { body, type Event } from "@startlist/core/Event"
+import { type Locale, textsIn } from "../Locale.ts"
 import { Copyable, Form, Value } from "../Form.tsx"
-import { type Locale, messagesIn } from "../Locale.ts"
-import { Facts, Table } from "../Table.tsx"
-import { Instant } from "../Time.tsx"
+import { Facts, Instant, Table } from "../Elements.tsx"
 import { ApplicationLayout } from "./ApplicationLayout.tsx"
-import { about, Outcome, outcomeOf } from "./DeliveryFacts.tsx"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 
+/** The object of an event in words. */
+export const about = ({ objectId, objectType, updates }: Event, locale: Locale): string => {
+  const { developer } = textsIn(locale)
+  return "registration_status" in updates && updates.registration_status === "test" &&
+      objectId > Number.MAX_SAFE_INTEGER / 2
+    ? developer.testEvent
+    : developer.about(objectType, objectId)
+}
+
+export const Badge = ({ locale, state }: { readonly locale: Locale; readonly state: State }) => (
+  <span class={`badge ${state}`}>{textsIn(locale).developer.states[state]}</span>
+)
+
+/** The state of a delivery, and of its repeat. `path` is that of the list. */
+export const Outcome = ({ delivery: { state }, locale, path, repeat }: {
+  readonly delivery: Delivery
+  readonly repeat: Delivery | undefined
+  readonly path: string
+  readonly locale: Locale
+}) => (
+  <>
+    <Badge state={state} locale={locale} />
+    {repeat === undefined ? null : (
+      <>
+        {" "}
+        <a href={`${path}/${repeat.id}`}>{textsIn(locale).developer.deliveries.redelivery(repeat.id)}</a>{" "}
+        <Badge state={repeat.state} locale={locale} />
+      </>
+    )}
+  </>
+)
+
+/** The outcome of an attempt, with the status if it is the reason. */
+export const outcomeOf = ({ outcome, status }: Attempt, locale: Locale): string =>
+  outcome === "rejected" && Option.isSome(status)
+    ? `HTTP ${status.value}`
+    : textsIn(locale).developer.outcomes[outcome]
+
 const Attempts = ({ attempts, locale }: Pick<Delivery, "attempts"> & { readonly locale: Locale }) => {
-  const { developer: { delivery: words, milliseconds } } = messagesIn(locale)
+  const { developer: { delivery: words, milliseconds } } = textsIn(locale)
   return attempts.length === 0 ? <p class="muted">{words.noAttempts}</p> : (
     <Table
       label={words.attempts}
@@ -52,7 +88,7 @@ export interface Sent {
 }
 
 const RequestSent = ({ locale, sent }: { readonly locale: Locale; readonly sent: Sent }) => {
-  const { developer: { delivery: words } } = messagesIn(locale)
+  const { developer: { delivery: words } } = textsIn(locale)
   return (
     <section class="card">
       <h2>{words.request}</h2>
@@ -77,7 +113,7 @@ export const DeliveryView = ({ context, delivery, repeat, sent }: {
 }) => {
   const { application, frame, signedIn } = context
   const { locale } = frame
-  const { developer: { deliveries, delivery: words } } = messagesIn(locale)
+  const { developer: { deliveries, delivery: words } } = textsIn(locale)
   const { attempts, dueAt, event, id, state, subscriptionId } = delivery
   const path = `${pathOf(frame, application)}/deliveries`
   return (

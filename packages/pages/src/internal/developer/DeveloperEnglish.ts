@@ -1,15 +1,23 @@
 /** The developer pages in English. */
+import type { Attempt, State } from "@startlist/core/Delivery"
+import type { ObjectType } from "@startlist/core/Event"
+import type { ValidationFailed } from "@startlist/core/Subscription"
+import type { InvalidCallbackUrl } from "@startlist/core/Subscriptions"
 import * as Catalogue from "../Catalogue.ts"
-import type { DeveloperMessages } from "./DeveloperMessages.ts"
 
 const { duration, number } = Catalogue.formats("en-GB")
 const percent = Catalogue.percent("en-GB")
 const plural = Catalogue.plural("en-GB")
 const list = Catalogue.list("en-GB")
 
-const objects = { registration: "registration", athlete: "athlete", organizer: "organizer" } as const
+const objects: Readonly<Record<ObjectType, string>> = {
+  registration: "registration",
+  athlete: "athlete",
+  organizer: "organizer"
+}
 
-export const developer: DeveloperMessages = {
+/** The texts by page. */
+export const developer = {
   applications: {
     title: "Your applications",
     explanation: "An application acts for users who have allowed it, and is notified of changes by webhook.",
@@ -22,7 +30,7 @@ export const developer: DeveloperMessages = {
   registering: {
     title: "Register an application",
     submit: "Register",
-    done: (application) => `${application} is registered`,
+    done: (application: string) => `${application} is registered`,
     outdated:
       "Nothing was registered this time: the form was open for a long time, or was sent before. Check your applications and the form, and send it again."
   },
@@ -35,10 +43,12 @@ export const developer: DeveloperMessages = {
     redirectUris: "Redirect URIs",
     redirectUrisHint:
       "One on each line, exactly as your application sends it. Each begins with https://, or with http:// on localhost, 127.0.0.1 or [::1].",
-    redirectUrisTooMany: (count) => `Register at most 20 redirect URIs. The form has ${number(count)}.`,
-    redirectUrisRepeated: (line, first) =>
+    redirectUrisTooMany: (count: number) => `Register at most 20 redirect URIs. The form has ${number(count)}.`,
+    /** The second of two equal lines, and the first one. */
+    redirectUrisRepeated: (line: number, first: number) =>
       `Line ${line} of the redirect URIs repeats line ${first}. Remove one of them.`,
-    redirectUrisWrong: (lines) =>
+    /** The numbers of the lines. */
+    redirectUrisWrong: (lines: ReadonlyArray<number>) =>
       `Check ${plural(lines.length, "line", "lines")} ${
         list(lines.map(String))
       } of the redirect URIs: a redirect URI is a URL with https://, or with http:// on localhost, 127.0.0.1 or [::1]. It has no fragment, and no parameter of our answer (code, scope, state, iss, error…).`,
@@ -59,26 +69,28 @@ export const developer: DeveloperMessages = {
     keep: "Store it on your server, never in a mobile app or a browser. Anyone who has it can act as your application.",
     hidden: "A secret cannot be shown again, only replaced. These are valid:",
     rotate: "Replace the secret…",
-    rotateMeans: (hours) =>
+    rotateMeans: (hours: number) =>
       `You get a new secret. The current secret stays valid for ${
         duration(hours, "hour")
       }, so that you can replace it without interruption. Older secrets stay valid until their ends.`,
     leaked: "The current secret has leaked: end all present secrets immediately.",
     rotateNow: "Replace the secret",
-    rotated: (application) => `A new secret for ${application}`,
-    formerUntil: (until) => `The previous secret is valid until ${until}.`,
+    rotated: (application: string) => `A new secret for ${application}`,
+    formerUntil: (until: string) => `The previous secret is valid until ${until}.`,
     formerEnded: "The previous secret is no longer valid.",
-    goOn: (application) => `I have copied it: continue to ${application}`
+    goOn: (application: string) => `I have copied it: continue to ${application}`
   },
+  /** The list of live secrets. */
   secrets: {
     title: "Valid secrets",
     number: "No.",
     ends: "Ends",
+    /** In place of the end of the current secret, and of the button that ends it. */
     never: "no end",
     action: "End now",
     current: "This is the current secret: replace it to end it.",
-    end: (secret) => `End secret ${secret}`,
-    full: (count) =>
+    end: (secret: number) => `End secret ${secret}`,
+    full: (count: number) =>
       `${
         number(count)
       } secrets are valid, which is the maximum. Nothing was changed. End one of them first, or end all present secrets with the replacement.`
@@ -86,7 +98,7 @@ export const developer: DeveloperMessages = {
   webhook: {
     title: "Webhook",
     none: "This application has no webhook subscription.",
-    noneThen: (address) =>
+    noneThen: (address: string) =>
       `To create one, send POST ${address} with the access token of a platform user. The callback must answer the validation request.`,
     create: "Create the subscription…",
     callbackHint: "An https address of at most 255 characters. The service immediately sends it a validation request.",
@@ -104,7 +116,8 @@ export const developer: DeveloperMessages = {
       wrong_content_type: "The callback must answer the validation as application/json.",
       wrong_body: "The callback must answer the validation with a JSON object of exactly hub.challenge.",
       verify_token: "Enter a verify token of 1 to 1000 characters."
-    },
+    } satisfies Record<InvalidCallbackUrl["reason"] | ValidationFailed["reason"] | "verify_token", string>,
+    /** The notice on every page of the application. */
     failing: "The callback does not accept events: the last delivery that ended has failed.",
     failed: "Failed deliveries",
     state: "State",
@@ -127,11 +140,11 @@ export const developer: DeveloperMessages = {
   figures: {
     title: "Use",
     users: "Connected users",
-    count: (users, isAll) => isAll ? number(users) : `${number(users)} or more`,
+    count: (users: number, isAll: boolean) => isAll ? number(users) : `${number(users)} or more`,
     lastUse: "Last token issued",
     never: "not yet",
     failures: "Failed attempts, 24 hours",
-    rate: (failed, attempts) =>
+    rate: (failed: number, attempts: number) =>
       attempts === 0 ? "no attempt" : `${percent(failed / attempts)} (${number(failed)} of ${number(attempts)})`
   },
   link: {
@@ -154,11 +167,11 @@ export const developer: DeveloperMessages = {
     explanation:
       "Every event is signed as Standard Webhooks describes (webhook-signature). With this secret you verify that an event comes from this service.",
     label: "Signing secret",
-    formerLabel: (until) => `Previous secret (still signs until ${until})`,
+    formerLabel: (until: string) => `Previous secret (still signs until ${until})`,
     open: "Signing secret…",
     reveal: "Show the secret",
     rotate: "Replace the signing secret…",
-    rotateMeans: (hours) =>
+    rotateMeans: (hours: number) =>
       `A new secret signs from now on. The current secret also signs for ${
         duration(hours, "hour")
       }, and older ones until their ends.`,
@@ -166,7 +179,7 @@ export const developer: DeveloperMessages = {
     rotated: "The signing secret was replaced."
   },
   deliveries: {
-    title: (application) => `Deliveries to ${application}`,
+    title: (application: string) => `Deliveries to ${application}`,
     all: "All",
     filter: "Show by state",
     none: "No deliveries in this state.",
@@ -178,7 +191,7 @@ export const developer: DeveloperMessages = {
     last: "Last outcome",
     newest: "Newest",
     older: "Older",
-    open: (id) => `Delivery ${id}`,
+    open: (id: number) => `Delivery ${id}`,
     search: "Search",
     text: "Object or webhook-id",
     textHint: "The number of a registration or user, or a webhook-id.",
@@ -192,14 +205,15 @@ export const developer: DeveloperMessages = {
     failedSince: "Failed since (UTC)",
     again: "Deliver all again",
     wrongInstant: "Enter date and time as in 2026-01-31 08:00.",
-    redelivery: (id) => `redelivery ${id}:`,
-    redelivered: (count) =>
+    /** Before the state of a redelivery. */
+    redelivery: (id: number) => `redelivery ${id}:`,
+    redelivered: (count: number) =>
       count === 0
         ? "There is no failed event to deliver again."
         : `${number(count)} ${plural(count, "event is", "events are")} delivered again.`
   },
   delivery: {
-    title: (id) => `Delivery ${id}`,
+    title: (id: number) => `Delivery ${id}`,
     request: "Request",
     headers: "Headers",
     curl: "The same as a command",
@@ -228,11 +242,12 @@ export const developer: DeveloperMessages = {
   chart: {
     title: "The last 24 hours",
     none: "There was no delivery attempt in the last 24 hours.",
-    summary: (delivered, failed) =>
+    /** Number of successful and of failed attempts. */
+    summary: (delivered: number, failed: number) =>
       `${number(delivered + failed)} ${plural(delivered + failed, "attempt", "attempts")}. Delivered: ${
         number(delivered)
       }, failed: ${number(failed)}. Hours are UTC.`,
-    limit: (deliveries) => `Deliveries counted: the newest ${number(deliveries)}.`,
+    limit: (deliveries: number) => `Deliveries counted: the newest ${number(deliveries)}.`,
     hour: "Hour",
     delivered: "Delivered",
     failed: "Failed",
@@ -247,15 +262,15 @@ export const developer: DeveloperMessages = {
     exhausted: "failed",
     cancelled: "cancelled",
     set_aside: "set aside"
-  },
+  } satisfies Record<State, string>,
   outcomes: {
     delivered: "delivered",
     rejected: "refused",
     timeout: "timeout",
     unreachable: "unreachable",
     forbidden_address: "address not allowed"
-  },
-  about: (objectType, id) => `${objects[objectType]} ${id}`,
+  } satisfies Record<Attempt["outcome"], string>,
+  about: (objectType: ObjectType, id: number) => `${objects[objectType]} ${id}`,
   testEvent: "test event",
-  milliseconds: (value) => `${number(value)}\u00a0ms`
+  milliseconds: (value: number) => `${number(value)}\u00a0ms`
 }

@@ -1,6 +1,6 @@
 /** The developer pages in French. */
 import * as Catalogue from "../Catalogue.ts"
-import type { DeveloperMessages } from "./DeveloperMessages.ts"
+import type { Texts } from "../Texts.ts"
 
 const { duration, number } = Catalogue.formats("fr-FR")
 const percent = Catalogue.percent("fr-FR")
@@ -9,7 +9,7 @@ const list = Catalogue.list("fr-FR")
 
 const objects = { registration: "inscription", athlete: "athlète", organizer: "organisation" } as const
 
-export const developer: DeveloperMessages = {
+export const developer: Texts["developer"] = {
   applications: {
     title: "Vos applications",
     explanation:

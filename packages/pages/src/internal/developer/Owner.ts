@@ -8,16 +8,15 @@ import type { Deliveries } from "@startlist/core/Deliveries"
 import type { StoreError } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { type Action, Audit, Party } from "@startlist/http/Audit"
-import type { Request, Response } from "@startlist/http/Message"
-import { parseClientId } from "@startlist/http/Parameters"
-import type { Parameters } from "@startlist/http/Parameters"
+import type { Request, Response } from "@startlist/http/Http"
+import { type Parameters, parseClientId } from "@startlist/http/Parameters"
 import { NotFound, type Refusal } from "@startlist/http/Refusal"
 import type { Refuse } from "@startlist/http/Router"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import { Authentication, type SignedIn } from "../../Authentication.ts"
 import * as ErrorPage from "../ErrorPage.ts"
 import * as Forms from "../Forms.ts"
-import * as Frame from "../Frame.ts"
+import * as Page from "../Page.ts"
 import * as Locale from "../Locale.ts"
 import * as SentDeliveries from "./SentDeliveries.ts"
 
@@ -25,13 +24,13 @@ import * as SentDeliveries from "./SentDeliveries.ts"
 export const home = "/developer/applications"
 
 /** The address of an application's page. */
-export const pathOf = ({ base }: Pick<Frame.Frame, "base">, { id }: Pick<Application, "id">): string =>
+export const pathOf = ({ base }: Pick<Page.Frame, "base">, { id }: Pick<Application, "id">): string =>
   `${base}${home}/${id}`
 
 /** A platform user at a page. */
 export interface OwnerContext {
   readonly signedIn: SignedIn
-  readonly frame: Frame.Frame
+  readonly frame: Page.Frame
 }
 
 /** A platform user at a page about an application of theirs. */
@@ -85,7 +84,7 @@ export const make: Effect.Effect<
   const authentication = yield* Authentication
   const audit = yield* Audit
   const config = yield* HttpConfig
-  const frameOf = yield* Frame.make
+  const frameOf = yield* Page.makeFrame
   const errors = yield* ErrorPage.make
 
   /** An earlier subscription may have had another callback. */

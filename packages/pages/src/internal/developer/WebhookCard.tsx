@@ -2,18 +2,16 @@
 import * as Option from "effect/Option"
 import type { Subscription } from "@startlist/core/Subscription"
 import { ErrorSummary, Field, Form, Value } from "../Form.tsx"
-import { messagesIn } from "../Locale.ts"
-import { Sentence } from "../Sentence.tsx"
-import { Facts } from "../Table.tsx"
-import { Instant } from "../Time.tsx"
+import { textsIn } from "../Locale.ts"
+import { Facts, Instant, Sentence } from "../Elements.tsx"
 import { AttemptChart } from "./AttemptChart.tsx"
 import type { AttemptHour } from "./AttemptHours.ts"
-import type { DeveloperMessages } from "./DeveloperMessages.ts"
+import type { Texts } from "../Texts.ts"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 
 /** The typed values of a subscription that was not created, and the reason. */
 export interface WebhookProblem {
-  readonly kind: keyof DeveloperMessages["webhook"]["problems"]
+  readonly kind: keyof Texts["developer"]["webhook"]["problems"]
   readonly callbackUrl: string
 }
 
@@ -21,7 +19,7 @@ const Subscribing = ({ context: { application, frame, signedIn }, problem }: {
   readonly context: ApplicationContext
   readonly problem: WebhookProblem | undefined
 }) => {
-  const { developer: { webhook } } = messagesIn(frame.locale)
+  const { developer: { webhook } } = textsIn(frame.locale)
   const wrong = problem === undefined ? undefined : problem.kind === "verify_token" ? "verify_token" : "callback_url"
   return (
     <details class="step" open={problem !== undefined}>
@@ -69,7 +67,7 @@ export const WebhookCard = ({ context, hours, problem, subscribeAt, subscription
   readonly hours: ReadonlyArray<AttemptHour>
 }) => {
   const { application, frame, signedIn } = context
-  const { developer: { chart, signing, webhook } } = messagesIn(frame.locale)
+  const { developer: { chart, signing, webhook } } = textsIn(frame.locale)
   const path = pathOf(frame, application)
   return (
     <section class="card">

@@ -11,29 +11,29 @@ import { Policy } from "@startlist/core/Policy"
 import { Applications } from "@startlist/core/Applications"
 import type { Subscriptions } from "@startlist/core/Subscriptions"
 import { recorded } from "@startlist/http/Audit"
-import * as Allowance from "@startlist/http/Allowance"
+import * as OwnerLimits from "@startlist/http/OwnerLimits"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
-import { redirect } from "@startlist/http/Message"
+import { redirect } from "@startlist/http/Http"
 import { get } from "@startlist/http/Parameters"
 import { Malformed, NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
-import type { Throttle } from "@startlist/http/Throttle"
+import type { FailureLimit } from "@startlist/http/FailureLimit"
 import type { Authentication } from "../../Authentication.ts"
 import * as Page from "../Page.ts"
 import * as Owner from "./Owner.ts"
-import { SigningView } from "./SigningView.tsx"
+import { SigningView } from "./SecretViews.tsx"
 
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | Subscriptions | Throttle | Authentication
+  Applications | Deliveries | Subscriptions | FailureLimit | Authentication
 > = Effect.gen(function*() {
   const deliveries = yield* Deliveries
   const applications = yield* Applications
   const { secretOverlap: overlap } = yield* Policy
   const owner = yield* Owner.make
   const base = basePath(yield* HttpConfig)
-  const spend = yield* Allowance.make
+  const { spend } = yield* OwnerLimits.make
 
   const pathOf = (id: string | undefined) => `${Owner.home}/${id}/signing-secret`
 

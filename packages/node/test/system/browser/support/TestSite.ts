@@ -2,7 +2,7 @@
 import { Callbacks, Memory, Policy, Services, type Stores, Worker } from "@startlist/core"
 import { ApplicationStore } from "@startlist/core/Application"
 import { StoreError } from "@startlist/core/Store"
-import { HttpConfig, MemoryThrottle, NodeHttp, NodeSecrets, Protocol, Router } from "@startlist/http"
+import { FailureLimit, HttpConfig, NodeHttp, NodeSecrets, Protocol, Router } from "@startlist/http"
 import { Pages, Sessions } from "@startlist/pages"
 import { Context, Duration, Effect, Layer, Logger, LogLevel, Option, Runtime } from "effect"
 import { createServer, type RequestListener } from "node:http"
@@ -85,7 +85,7 @@ const breakable = (switches: Switches) =>
   )
 
 const inside = (switches: Switches, sent: Array<string>) =>
-  Layer.mergeAll(Services.layer, LocalAccounts.layer, MemoryThrottle.layer).pipe(
+  Layer.mergeAll(Services.layer, LocalAccounts.layer, FailureLimit.layerMemory).pipe(
     Layer.provideMerge(MemoryAccounts.accounts),
     Layer.provideMerge(breakable(switches)),
     Layer.provideMerge(

@@ -1,7 +1,7 @@
 /** A program that uses the installed packages. The test compiles and runs it in its own project. */
 import { Applications, Memory, OAuth, Services, User, Worker } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
-import { MemoryThrottle, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
+import { FailureLimit, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
 import { Authentication, Pages } from "@startlist/pages"
 import { Embedded, Seal, Users } from "@startlist/postgres"
 import { Effect, Layer, Option, Redacted } from "effect"
@@ -92,7 +92,7 @@ const program = Effect.gen(function*() {
   const refreshed = yield* Effect.provide(refreshes, inMemory)
   const status = yield* Effect.provide(
     Effect.scoped(answers),
-    Layer.mergeAll(MemoryThrottle.layer, authentication).pipe(Layer.provideMerge(inMemory))
+    Layer.mergeAll(FailureLimit.layerMemory, authentication).pipe(Layer.provideMerge(inMemory))
   )
   const { email } = yield* Effect.scoped(keeps)
   return { refreshed, status, email }

@@ -1,7 +1,10 @@
-/** Tables and lists of facts. */
-// Some browsers drop the roles with `display: block`.
+/** Small elements of pages: tables, facts, times, scopes, and sentences with an element. */
+// Some browsers drop the roles of tables with `display: block`.
 /* oxlint-disable jsx-a11y/no-redundant-roles, jsx-a11y/no-interactive-element-to-noninteractive-role */
 import { type ComponentChildren, Fragment } from "preact"
+import * as DateTime from "effect/DateTime"
+import type { Scope } from "@startlist/core/Token"
+import { type Locale, textsIn } from "./Locale.ts"
 
 /** A row: its cells in the order of the columns. The first cell names the row. */
 export interface Row {
@@ -58,3 +61,48 @@ export const Facts = (
     ))}
   </dl>
 )
+
+interface InstantProps {
+  readonly at: DateTime.Utc
+  readonly locale: Locale
+}
+
+/** Date and time, in UTC. The script of the pages shows it in the reader's own time zone. */
+export const Instant = ({ at, locale }: InstantProps) => (
+  <time datetime={DateTime.formatIso(at)} data-show="time">{textsIn(locale).dateTime(at.epochMillis)}</time>
+)
+
+/** The date alone, in the same way. */
+export const Day = ({ at, locale }: InstantProps) => (
+  <time datetime={DateTime.formatIso(at)} data-show="date">{textsIn(locale).date(at.epochMillis)}</time>
+)
+
+/** Scopes in words. */
+export const Scopes = ({ locale, scope }: { readonly locale: Locale; readonly scope: Scope }) => (
+  <ul>
+    {scope.map((name) => {
+      const words = textsIn(locale).scope(name)
+      return (
+        <li key={name}>
+          {words === undefined ? <code>{name}</code> : (
+            <>
+              {words} <code>{name}</code>
+            </>
+          )}
+        </li>
+      )
+    })}
+  </ul>
+)
+
+/** A private character of Unicode, which no sentence contains. */
+const mark = "\uE000"
+
+/** The sentence `say` of a catalogue with the element `about` in it. */
+export const Sentence = ({ about, say }: {
+  readonly say: (value: string) => string
+  readonly about: ComponentChildren
+}) => {
+  const [before, after] = say(mark).split(mark)
+  return <>{before}{about}{after}</>
+}

@@ -1,5 +1,5 @@
-/** Checks the head of a request before its contents are used. */
-import { maxHeaders, maxSwallowedBytes } from "../Message.ts"
+/** The head of a request: its target, checks before its contents are used, and the responses that a binding itself gives. */
+import { maxHeaders, maxSwallowedBytes, type Response } from "../Http.ts"
 import { type Refusal, Repeated, TooLarge, TooManyHeaders } from "../Refusal.ts"
 
 /** Headers that may occur only once. If repeated, Node uses the first and other servers the last (RFC 9110 §5.3). */
@@ -33,3 +33,34 @@ export const refusalOf = (headers: ReadonlyArray<string>): Refusal | undefined =
 /** Refuses a body whose announced length is more than is ever read, even to drain it. */
 export const refusalOfLength = (contentLength: string | null): Refusal | undefined =>
   Number(contentLength ?? 0) > maxSwallowedBytes ? new TooLarge() : undefined
+
+/** The parts of a request target: the raw path, and the raw query without `?`. */
+export interface Target {
+  readonly path: string
+  readonly query: string
+}
+
+/** Splits a target. Proxies may send an absolute one (RFC 9112 §3.2.2), and a Web `Request` always has one. */
+export const parseTarget = (target: string): Target => {
+  const local = toOriginForm(target)
+  const mark = local.indexOf("?")
+  return mark < 0 ? { path: local, query: "" } : { path: local.slice(0, mark), query: local.slice(mark + 1) }
+}
+
+/** Removes scheme and host of an absolute target. */
+const toOriginForm = (target: string): string =>
+  target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "").replace(/^(?=$|\?)/, "/")
+
+const noStore = { "cache-control": "no-store" }
+
+/** The body did not arrive in time (RFC 9110 §15.5.9). */
+export const tooLate: Response = { status: 408, headers: noStore, body: "" }
+
+/** The request took too long and was interrupted. */
+export const tooSlow: Response = { status: 503, headers: { ...noStore, "retry-after": "5" }, body: "" }
+
+/** A bug, which is logged. */
+export const broken: Response = { status: 500, headers: noStore, body: "" }
+
+/** Logged if other middleware has read a body: its parsed value is not the sent bytes. */
+export const readBefore = "the body of a request was read before Startlist: register body parsers after Startlist"

@@ -1,32 +1,102 @@
 /** `/login`: sign-in with e-mail address and password. */
+import * as Option from "effect/Option"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import type { Fields } from "@startlist/http/Authorization"
+import { ErrorSummary, Field, Form } from "./Form.tsx"
+import { Layout } from "./Layout.tsx"
+import type { Texts } from "./Texts.ts"
 import type { OAuth } from "@startlist/core/OAuth"
 import { Secrets } from "@startlist/core/Secrets"
 import { User, type UserStore } from "@startlist/core/User"
 import { Accounts, type PasswordCheck } from "../Accounts.ts"
 import * as Authorization from "@startlist/http/Authorization"
-import type { Fields } from "@startlist/http/Authorization"
 import { type Action, Audit, Party, recorded } from "@startlist/http/Audit"
-import { redirect, type Request, type Response } from "@startlist/http/Message"
+import { redirect, type Request, type Response } from "@startlist/http/Http"
 import { get, read, readOnce, write } from "@startlist/http/Parameters"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import { clearCookie, csrfOf, deviceOf, sessionOf, setCookie, setDeviceCookie } from "../Sessions.ts"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
-import type { Throttle } from "@startlist/http/Throttle"
+import type { FailureLimit } from "@startlist/http/FailureLimit"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
-import * as Frame from "./Frame.ts"
-import * as Guesses from "./Guesses.ts"
+import * as SignInLimit from "../SignInLimit.ts"
 import * as Locale from "./Locale.ts"
-import { LoginForm, type Problem } from "./LoginForm.tsx"
 import * as Page from "./Page.ts"
-import * as ReturnTo from "./ReturnTo.ts"
+
+/** Why the form is shown again. */
+type Problem =
+  | { readonly kind: "wrong" | "emailMissing" | "passwordMissing" | "stale" }
+  | { readonly kind: "wait"; readonly seconds: number }
+
+const sentenceOf = (login: Texts["login"], problem: Problem): string =>
+  problem.kind === "wait" ? login.wait(problem.seconds) : login[problem.kind]
+
+/** The field of a problem, if it concerns one field. */
+const fields: Readonly<Record<Problem["kind"], string | undefined>> = {
+  wrong: "email",
+  emailMissing: "email",
+  passwordMissing: "password",
+  stale: undefined,
+  wait: undefined
+}
+
+const LoginForm = ({ application, csrf, email, frame, hidden, problem }: {
+  readonly frame: Page.Frame
+  readonly csrf: string
+  /** Hidden fields: `return_to`, and `prompt` if the user must sign in again. */
+  readonly hidden: Fields
+  readonly email: string
+  /** The name of the application whose consent page follows. */
+  readonly application: Option.Option<string>
+  readonly problem: Problem | undefined
+}) => {
+  const { login } = Locale.textsIn(frame.locale)
+  const summaryOf = (name: string) =>
+    problem !== undefined && (problem.kind === "wrong" || fields[problem.kind] === name) ? "problem" : undefined
+  return (
+    <Layout frame={frame} title={login.title} isError={problem !== undefined} narrow>
+      {problem === undefined ? null : (
+        <ErrorSummary
+          id="problem"
+          title={login.problem}
+          problems={[[fields[problem.kind], sentenceOf(login, problem)]]}
+        />
+      )}
+      {Option.match(application, {
+        onNone: () => null,
+        onSome: (name) => <p class="lead">{login.onTheWay(name)}</p>
+      })}
+      <article>
+        <p class="muted">{login.explanation}</p>
+        <Form action={`${frame.base}/login`} csrf={csrf} hidden={hidden}>
+          <Field
+            name="email"
+            label={login.email}
+            type="email"
+            autocomplete="username"
+            required
+            value={email}
+            summary={summaryOf("email")}
+          />
+          <Field
+            name="password"
+            label={login.password}
+            type="password"
+            autocomplete="current-password"
+            required
+            summary={summaryOf("password")}
+          />
+          <button type="submit">{login.submit}</button>
+        </Form>
+      </article>
+    </Layout>
+  )
+}
 
 /** The parameters of the page that follows sign-in. */
 const followingOf = (request: Request, returnTo: string) =>
@@ -41,14 +111,14 @@ const claimed = (check: PasswordCheck): Party =>
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Accounts | OAuth | Secrets | Throttle | UserStore
+  Accounts | OAuth | Secrets | FailureLimit | UserStore
 > = Effect.gen(function*() {
   const accounts = yield* Accounts
   const secrets = yield* Secrets
-  const guesses = yield* Guesses.make
+  const limit = yield* SignInLimit.make
   const audit = yield* Audit
   const config = yield* HttpConfig
-  const frameOf = yield* Frame.make
+  const frameOf = yield* Page.makeFrame
   const { forged, refuse } = yield* ErrorPage.make
   const authorization = yield* Authorization.make
   const base = basePath(config)
@@ -103,7 +173,7 @@ export const make: Effect.Effect<
   const visit: Endpoint = (request) =>
     Effect.gen(function*() {
       const parameters = yield* readOnce(request)
-      const returnTo = ReturnTo.safe(get(parameters, "return_to"), home)
+      const returnTo = Forms.safeReturn(get(parameters, "return_to"), home)
       const isAgain = get(parameters, "prompt") === "login"
       const session = sessionOf(request, config)
       const user = Option.isSome(session) ? yield* accounts.findSession(session.value) : Option.none()
@@ -115,7 +185,7 @@ export const make: Effect.Effect<
   const signIn: Endpoint = (request) =>
     Effect.gen(function*() {
       const { isGenuine, isOurs, parameters } = yield* Forms.read(request, config)
-      const returnTo = ReturnTo.safe(get(parameters, "return_to"), home)
+      const returnTo = Forms.safeReturn(get(parameters, "return_to"), home)
       const isAgain = get(parameters, "prompt") === "login"
       const email = get(parameters, "email")?.trim() ?? ""
       const password = get(parameters, "password") ?? ""
@@ -133,7 +203,7 @@ export const make: Effect.Effect<
         return yield* show(request, { status: 422, returnTo, isAgain, email, problem: { kind: "passwordMissing" } })
       }
 
-      const guess = yield* guesses.limited(
+      const guess = yield* limit.limited(
         request,
         email,
         accounts.verifyPassword(email, Redacted.make(password)),
@@ -186,7 +256,7 @@ export const make: Effect.Effect<
         yield* accounts.endSession(session.value)
         if (Option.isSome(user)) yield* record("logout", Party.User({ userId: user.value.id }), request)
       }
-      const returnTo = ReturnTo.safe(get(parameters, "return_to"), signInUrl)
+      const returnTo = Forms.safeReturn(get(parameters, "return_to"), signInUrl)
       return redirect(returnTo, { "set-cookie": clearCookie(config) })
     })
 

@@ -1,6 +1,40 @@
-/** Responses to invalid HTTP, sent after those to earlier requests on the connection. */
-import type { Server, ServerResponse } from "node:http"
+/** Order of requests and responses on a connection, and responses to invalid HTTP. */
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
+
+/** Maximum number of pipelined requests that wait in this process. Each takes about 2 KB. */
+const maxWaiting = 1024
+
+/** Calls `serve` when all requests before this one on its connection have been answered (RFC 9112 §9.3.2). */
+export type Turns = (incoming: IncomingMessage, outgoing: ServerResponse, serve: () => void) => void
+
+/** Makes a queue for all connections of a listener. A connection that exceeds it is closed. */
+export const makeTurns = (): Turns => {
+  const waiting = new WeakMap<Socket, number>()
+  let total = 0
+
+  const add = (socket: Socket, change: number): void => {
+    total += change
+    waiting.set(socket, (waiting.get(socket) ?? 0) + change)
+  }
+
+  return ({ socket }, outgoing, serve) => {
+    // Node assigns a response its socket after the previous response.
+    if (outgoing.socket !== null) return serve()
+    if (socket.destroyed) return
+    if (total >= maxWaiting) {
+      socket.destroy()
+      return
+    }
+    if (!waiting.has(socket)) socket.once("close", () => add(socket, -(waiting.get(socket) ?? 0)))
+    add(socket, 1)
+    outgoing.once("socket", () => {
+      add(socket, -1)
+      serve()
+    })
+  }
+}
 
 /** Time in milliseconds for the client to read the answer: closing immediately would reset the connection (RFC 9112 §9.6). */
 export const lingering = 2_000
@@ -25,9 +59,9 @@ const answer = (socket: Duplex, code = ""): void => {
  * Answers invalid HTTP and slow requests, and then closes the connection. Without this, Node closes it immediately,
  * even during the response to an earlier request.
  */
-export const answerDamaged = (server: Server): void => {
+export const answerInvalid = (server: Server): void => {
   const latest = new WeakMap<Duplex, ServerResponse>()
-  const damaged = new WeakSet<Duplex>()
+  const invalid = new WeakSet<Duplex>()
 
   const answerInTurn = (socket: Duplex, code?: string): void => {
     const last = latest.get(socket)
@@ -43,8 +77,8 @@ export const answerDamaged = (server: Server): void => {
   })
   server.on("clientError", ({ code }: NodeJS.ErrnoException, socket) => {
     // Node also reports each later piece.
-    if (damaged.has(socket)) return
-    damaged.add(socket)
+    if (invalid.has(socket)) return
+    invalid.add(socket)
     answerInTurn(socket, code)
   })
 }

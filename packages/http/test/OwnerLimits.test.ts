@@ -3,8 +3,8 @@ import { describe, expect, it } from "@effect/vitest"
 import { Deliveries, Subscription } from "@startlist/core"
 import { ApplicationId } from "@startlist/core/Application"
 import { UserId } from "@startlist/core/User"
-import { MemoryThrottle, Refusal } from "@startlist/http"
-import * as Validations from "@startlist/http/Validations"
+import { FailureLimit, Refusal } from "@startlist/http"
+import * as OwnerLimits from "@startlist/http/OwnerLimits"
 import { DateTime, Deferred, Effect, Fiber, Option, TestClock } from "effect"
 import * as Browser from "../../pages/test/support/Browser.ts"
 import { answered, answers, Service } from "../../pages/test/support/Service.ts"
@@ -74,19 +74,19 @@ describe("validations of callbacks", () => {
       })
   )
 
-  it.effect("are limited to 64 at the same time in a process; one more is refused with 503", () =>
+  it.effect("are limited to 64 at the same time; one more is refused with 503", () =>
     Effect.gen(function*() {
       // Two users of the limit, such as the API and the developer pages.
-      const made = [yield* Validations.make, yield* Validations.make] as const
+      const made = [yield* OwnerLimits.make, yield* OwnerLimits.make] as const
       const validate = (id: number, answer: Effect.Effect<void>) =>
-        made[id % 2 === 0 ? 0 : 1]({ id: ApplicationId.make(id), ownerId: UserId.make(id) }, answer)
+        made[id % 2 === 0 ? 0 : 1].validate({ id: ApplicationId.make(id), ownerId: UserId.make(id) }, answer)
       const slow = yield* Effect.forEach(ids(64), (id) => Effect.fork(validate(id, Effect.never)))
       yield* Effect.yieldNow()
       expect(yield* Effect.flip(validate(65, Effect.void))).toMatchObject({ _tag: "Busy" })
       expect(Refusal.describe(new Refusal.Busy())).toMatchObject({ status: 503, headers: { "retry-after": "1" } })
       yield* Effect.forEach(slow.slice(0, 1), Fiber.interrupt)
       yield* validate(65, Effect.void)
-    }).pipe(Effect.provide(MemoryThrottle.layer)))
+    }).pipe(Effect.provide(FailureLimit.layerMemory)))
 })
 
 describe("on the developer pages, one owner", () => {

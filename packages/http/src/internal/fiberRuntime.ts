@@ -1,0 +1,73 @@
+/** Runtimes of the bindings: built from layers, and fast for many short fibers. Fiber internals are used only here. */
+import type * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import * as FiberRef from "effect/FiberRef"
+import * as FiberRefs from "effect/FiberRefs"
+import { flow } from "effect/Function"
+import type * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Runtime from "effect/Runtime"
+import * as RuntimeFlags from "effect/RuntimeFlags"
+
+/** A layer that provides all needed services. The compiler names missing ones. */
+export type Complete<Provided, E, Needed> =
+  & Layer.Layer<Provided, E>
+  & ([Exclude<Needed, Provided>] extends [never] ? unknown
+    : { readonly "no layer provides": Exclude<Needed, Provided> })
+
+/** A running value, and a function that ends it. */
+export interface Started<A> {
+  readonly value: A
+  /** Releases the layers, and waits for it. */
+  readonly dispose: () => Promise<void>
+}
+
+/** Builds the layers and runs an effect with them. Rejects if a layer cannot be built. */
+export function start<A, Provided, E, Needed>(
+  make: Effect.Effect<A, never, Needed>,
+  layer: Complete<Provided, E, Needed>
+): Promise<Started<A>>
+export async function start<A, Provided, E>(
+  make: Effect.Effect<A, never, Provided>,
+  layer: Layer.Layer<Provided, E>
+): Promise<Started<A>> {
+  const runtime = ManagedRuntime.make(layer)
+  const dispose = () => runtime.dispose()
+  try {
+    return { value: await runtime.runPromise(make), dispose }
+  } catch (cause) {
+    await dispose()
+    throw cause
+  }
+}
+
+/**
+ * Drops the FiberRefs that `runFork` sets anyway (context, runtime flags), so that each request fiber copies fewer. Also
+ * switches off Effect's per-fiber metrics (`effect_fiber_…`), which look up a histogram at the end of each fiber.
+ */
+const lean: <R>(runtime: Runtime.Runtime<R>) => Runtime.Runtime<R> = flow(
+  Runtime.updateFiberRefs(
+    flow(FiberRefs.delete(FiberRef.currentContext), FiberRefs.delete(FiberRef.currentRuntimeFlags))
+  ),
+  Runtime.disableRuntimeFlag(RuntimeFlags.RuntimeMetrics)
+)
+
+/**
+ * Runs an effect in a fiber of its own, and calls `onExit` with its result. Returns a function that interrupts it, or
+ * nothing if the effect has ended without waiting.
+ */
+export type Run<R> = <A, E>(
+  effect: Effect.Effect<A, E, R>,
+  onExit?: (exit: Exit.Exit<A, E>) => void
+) => (() => void) | undefined
+
+export const makeRunner = <R>(runtime: Runtime.Runtime<R>): Run<R> => {
+  const runFork = Runtime.runFork(lean(runtime))
+  return (effect, onExit = () => {}) => {
+    const fiber = runFork(effect)
+    const exit = fiber.unsafePoll()
+    if (exit !== null) return void onExit(exit)
+    fiber.addObserver(onExit)
+    return () => fiber.unsafeInterruptAsFork(fiber.id())
+  }
+}

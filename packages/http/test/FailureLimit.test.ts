@@ -1,0 +1,60 @@
+import { describe, expect, it } from "@effect/vitest"
+import { FailureLimit } from "@startlist/http"
+import { Duration, Effect, Option, Schema, TestClock } from "effect"
+
+const limit: FailureLimit.Limit = { count: 3, window: Duration.minutes(1) }
+const key = { limit, value: "key" }
+const other = { limit, value: "other" }
+
+describe("the limit on guesses", () => {
+  it.effect("a key has no attempts left after its last one, and only that key, until the window is over", () =>
+    Effect.gen(function*() {
+      const failures = yield* FailureLimit.FailureLimit
+      for (let i = 0; i < 3; i++) expect(yield* failures.take([key])).toEqual(Option.none())
+      const wait = yield* failures.take([other, key])
+      expect(Option.map(wait, Duration.lessThanOrEqualTo(limit.window))).toEqual(Option.some(true))
+      for (let i = 0; i < 3; i++) {
+        expect(yield* failures.take([other]), "a refusal takes nothing").toEqual(Option.none())
+      }
+      yield* TestClock.adjust(limit.window)
+      expect(yield* failures.take([key])).toEqual(Option.none())
+    }).pipe(Effect.provide(FailureLimit.layerMemory)))
+
+  it.effect.prop(
+    "for any order of failed and returned attempts, the limit is never exceeded",
+    { succeeds: Schema.Array(Schema.Boolean) },
+    ({ succeeds }) =>
+      Effect.gen(function*() {
+        const failures = yield* FailureLimit.FailureLimit
+        let open = 0
+        for (const success of succeeds) {
+          const taken = Option.isNone(yield* failures.take([key]))
+          expect(taken).toBe(open < limit.count)
+          if (taken && success) yield* failures.giveBack([key])
+          else if (taken) open++
+        }
+      }).pipe(Effect.provide(FailureLimit.layerMemory)),
+    { fastCheck: { numRuns: 30 } }
+  )
+
+  it.effect("stores a bounded number of keys, and evicts the least recently used ones", () =>
+    Effect.gen(function*() {
+      const failures = yield* FailureLimit.FailureLimit
+      const keyOf = (n: number): FailureLimit.Key => ({ limit: { ...limit, count: 1 }, value: `key ${n}` })
+      const isBlocked = (n: number) => Effect.map(failures.take([keyOf(n)]), Option.isSome)
+      for (let n = 0; n <= 100_000; n++) {
+        yield* failures.take([keyOf(n)])
+        if (n % 10_000 === 0) expect(yield* isBlocked(0)).toBe(true)
+      }
+      expect(yield* isBlocked(1)).toBe(false)
+      expect(yield* isBlocked(100_000)).toBe(true)
+    }).pipe(Effect.provide(FailureLimit.layerMemory)))
+
+  it("counts an IPv6 network as one address, and a mapped IPv4 address as itself", () => {
+    const valuesOf = (address: string) => FailureLimit.clientKeys(1, address).map(({ value }) => value)
+    expect(valuesOf("2001:db8:1:2::1")).toEqual(valuesOf("2001:db8:1:2:ffff::9"))
+    expect(valuesOf("2001:db8:1:2::1")).not.toEqual(valuesOf("2001:db8:1:3::1"))
+    expect(valuesOf("::ffff:192.0.2.1")).toEqual(valuesOf("192.0.2.1"))
+    expect(valuesOf("192.0.2.1")).not.toEqual(valuesOf("192.0.2.2"))
+  })
+})

@@ -38,11 +38,7 @@ const database = Layer.provideMerge(divided, TestDatabase.layer)
 
 const present = Layer.provideMerge(opened, database)
 
-// A known limit (docs/scaling.md): rows of a registration and of a grant are on different servers, so the save of a
-// registration does not wait for a revocation in progress.
-const limit = "races: a save of a registration, a revocation: as if one were after the other"
-const suite = StoreLaws.suite("the stores on hash partitions", present, { reopen: opened })
-describeSuite({ ...suite, tests: suite.tests.filter(({ name }) => name !== limit) })
+describeSuite(StoreLaws.suite("the stores on hash partitions", present, { reopen: opened }))
 
 describeSuite(ProgramLaws.suite("programs on hash partitions", present, { isExternal: true, numRuns: 8 }))
 

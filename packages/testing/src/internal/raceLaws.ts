@@ -2,6 +2,9 @@
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Order from "effect/Order"
+import * as Predicate from "effect/Predicate"
+import * as Rec from "effect/Record"
 import { type Law, law, type LawGroup } from "../Law.ts"
 import { atOnce, inTheMiddle, measured, rounds, type Stops, sweep } from "./rounds.ts"
 import * as scenes from "./scenes.ts"
@@ -72,6 +75,15 @@ const orders = (count: number): ReadonlyArray<ReadonlyArray<number>> =>
       Array.from({ length: count }, (_, place) => [...order.slice(0, place), count - 1, ...order.slice(place)])
     )
 
+const objectOf = (one: unknown): number =>
+  Predicate.isRecord(one) && Predicate.isRecord(one.event) && typeof one.event.objectId === "number"
+    ? one.event.objectId
+    : 0
+
+/** Lists of deliveries by object: operations at the same time promise an order only among the events of one object. */
+const byObject = (seen: Seen): Seen =>
+  Rec.map(seen, (part) => Array.isArray(part) ? Arr.sortWith(part, objectOf, Order.number) : part)
+
 const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles: WithHandles<R>): Law<R> =>
   law(`${names.join(", ")}: as if one were after the other`, () =>
     withHandles((handles) =>
@@ -90,7 +102,8 @@ const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles
             const contenders = names.map((name, place) => stage.run(name, stage.handles[place % 2] ?? f, place + 1))
             const results = yield* run(contenders, stage)
             yield* stage.claimAgain
-            const seen: Seen = { results, ...yield* look(stage, stage.handles[1], parts), rest: yield* stage.rest }
+            const found = byObject(yield* look(stage, stage.handles[1], parts))
+            const seen: Seen = { results, ...found, rest: yield* stage.rest }
             yield* stage.cleanUp
             return seen
           })
@@ -101,7 +114,7 @@ const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles
         for (const order of orders(names.length)) {
           const seen = yield* trial([f, f], (contenders, stage) =>
             Effect.gen(function*() {
-              untouched ??= yield* look(stage, stage.handles[1])
+              untouched ??= byObject(yield* look(stage, stage.handles[1]))
               const results: Array<unknown> = []
               for (const [turn, place] of order.entries()) {
                 const [taken, result] = yield* measured(contenders[place] ?? Effect.void)

@@ -5,7 +5,7 @@
 import { run as runCommand } from "@startlist/node/CommandLine"
 import * as Configuration from "@startlist/node/Configuration"
 import { run as runService } from "@startlist/node/Service"
-import { Deferred, Effect, Redacted } from "effect"
+import { Console, Deferred, Effect } from "effect"
 import { Session } from "node:inspector/promises"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -44,7 +44,7 @@ const filesOf = async (act: () => Promise<unknown>): Promise<ReadonlyArray<strin
     const ran = await ranSince()
     files = (files ?? [...ran]).filter((file) => ran.has(file))
   }
-  return (files ?? []).sort()
+  return [...files ?? []].sort()
 }
 
 const folder = mkdtempSync(join(tmpdir(), "startlist-flows-"))
@@ -78,9 +78,16 @@ try {
   await session.connect()
   await session.post("Profiler.enable")
   await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false })
-  process.env["OPERATOR_TOKEN"] = Redacted.value(Redacted.make(operatorToken))
+  process.env["OPERATOR_TOKEN"] = operatorToken
   const command = (...args: ReadonlyArray<string>) =>
-    Effect.runPromise(runCommand(["node", "startlist", ...args, "--url", service.url]))
+    Effect.runPromise(
+      Console.consoleWith((console) =>
+        Effect.withConsole(runCommand(["node", "startlist", ...args, "--url", service.url]), {
+          ...console,
+          log: () => Effect.void
+        })
+      )
+    )
   const acts: Readonly<Record<string, () => Promise<unknown>>> = {
     refresh: async () => tokens = await (await refresh(service, client, tokens.refresh_token)).json(),
     "bearer check": () => athleteStatus(service, tokens.access_token),
@@ -90,8 +97,8 @@ try {
   const isLong = process.argv.includes("--files")
   for (const [name, act] of Object.entries(acts)) {
     const files = await filesOf(act)
-    console.error(`${name.padEnd(20)}${String(files.length).padStart(4)} files`)
-    if (isLong) for (const file of files) console.error(`  ${file}`)
+    console.log(`${name.padEnd(20)}${String(files.length).padStart(4)} files`)
+    if (isLong) { for (const file of files) console.log(`  ${file}`) }
   }
 } finally {
   await server.stop()

@@ -29,13 +29,14 @@ const tier = (
   }
 })
 
-/** Needs the packages of its own lockfile: `npm run bench:check` installs them. */
-const bench = "tools/bench/**"
+/** Need the packages of their own lockfiles: `npm run bench:check` and `npm run reference:check` install them. */
+const installedApart = ["tools/bench/**", "tools/reference/**"]
 
 // CONTRIBUTING.md describes the tiers.
 export default [
-  tier("fast", "test", ["**/test/system/**", bench], 2 * patience),
-  tier("system", "test/system", ["**/test/system/measured/**", bench], 5 * patience),
-  tier("measured", "test/system/measured", [bench], 5 * patience),
-  tier("bench", "test", [], 5 * patience, "tools/bench")
+  tier("fast", "test", ["**/test/system/**", ...installedApart], 2 * patience),
+  tier("system", "test/system", ["**/test/system/measured/**", ...installedApart], 5 * patience),
+  tier("measured", "test/system/measured", installedApart, 5 * patience),
+  tier("bench", "test", [], 5 * patience, "tools/bench"),
+  tier("reference", "test", [], 5 * patience, "tools/reference")
 ]

@@ -50,6 +50,7 @@ step("Tests")
 run(root, "npm", "test")
 run(root, "npm", "run", "test:system")
 run(root, "npm", "run", "test:measured")
+run(root, "npm", "run", "reference:check")
 
 step("Archives")
 const folder = mkdtempSync(join(tmpdir(), "startlist-release-"))

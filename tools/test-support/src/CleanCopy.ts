@@ -4,7 +4,7 @@
  */
 import { Effect, type Scope } from "effect"
 import { execFile } from "node:child_process"
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -77,7 +77,11 @@ export const make: Effect.Effect<string, never, Scope.Scope> = Effect.map(emptyF
   linkAll(join(repository, "node_modules"), join(folder, "node_modules"))
   mkdirSync(join(folder, "node_modules/@startlist"))
   for (const group of ["packages", "tools"]) {
-    for (const name of readdirSync(join(folder, group))) {
+    // Git leaves the folder of a removed package if something was built in it.
+    const packages = readdirSync(join(folder, group)).filter((name) =>
+      existsSync(join(folder, group, name, "package.json"))
+    )
+    for (const name of packages) {
       symlinkSync(join(folder, group, name), join(folder, "node_modules/@startlist", name))
     }
   }

@@ -4,7 +4,7 @@ import { Effect, Option } from "effect"
 import { enqueue } from "./Outbox.ts"
 import { findOne, Row } from "./People.ts"
 import * as Record from "./Record.ts"
-import type { Atomically, Sql } from "./Sqlite.ts"
+import { type Atomically, isErased, type Sql } from "./Sqlite.ts"
 
 /** Writes version n over version n - 1, and version 1 where there is no row. Returns whether a row was written. */
 const write = ({ run }: Sql, grant: Grant.Grant): boolean => {
@@ -41,7 +41,7 @@ export const makeGrants = (atomically: Atomically, wake: Effect.Effect<unknown>)
     ),
   save: ({ grant, outgoing }) =>
     atomically((sql) => {
-      const isSaved = write(sql, grant)
+      const isSaved = !isErased(sql, grant.userId) && write(sql, grant)
       if (isSaved) enqueue(sql, outgoing)
       return isSaved
     }).pipe(

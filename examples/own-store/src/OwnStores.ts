@@ -4,12 +4,14 @@ import {
   Delivery,
   DeliveryQueue,
   GrantStore,
+  PersonStore,
   Registration,
   Store,
   type Stores,
   Subscription
 } from "@startlist/core"
 import { Context, Effect, Layer, PubSub, Stream } from "effect"
+import { makePersons } from "./Erasure.ts"
 import { makeGrants } from "./Grants.ts"
 import { makeApplications, makeRegistrations, makeSubscriptions } from "./People.ts"
 import { makeQueue } from "./Queue.ts"
@@ -36,6 +38,7 @@ export const layerWith = (options: Options): Layer.Layer<Stores.Stores, Store.St
     return Context.make(Application.ApplicationStore, makeApplications(atomically, seal)).pipe(
       Context.add(GrantStore.GrantStore, makeGrants(atomically, wake)),
       Context.add(Subscription.SubscriptionStore, makeSubscriptions(atomically)),
+      Context.add(PersonStore.PersonStore, makePersons(atomically, wake)),
       Context.add(Registration.RegistrationStore, makeRegistrations(atomically, wake)),
       Context.add(Delivery.DeliveryStore, deliveries),
       Context.add(DeliveryQueue.DeliveryQueue, deliveries)

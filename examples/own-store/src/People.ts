@@ -4,7 +4,7 @@ import { Effect, Option, Schema } from "effect"
 import { cancel, enqueue } from "./Outbox.ts"
 import * as Record from "./Record.ts"
 import type { Seal } from "./Seal.ts"
-import type { Atomically, Sql } from "./Sqlite.ts"
+import { type Atomically, isErased, type Sql } from "./Sqlite.ts"
 
 /** A row with a record. */
 export const Row = Schema.Struct({ record: Schema.String })
@@ -107,13 +107,14 @@ export const makeRegistrations = (
   find: (id) =>
     atomically((sql) => findOne(sql, Record.registration, "select record from registrations where id = ?", id)),
   insert: (registration) =>
-    atomically((sql) => {
+    Effect.flatten(atomically((sql) => {
+      if (isErased(sql, registration.parties.athleteId)) return new Store.Conflict()
       const id = Registration.RegistrationId.make(
         sql.insert("insert into registrations (version, record) values (1, '')")
       )
       const made = { ...registration, id, version: 1 }
-      return inserted(sql, "registrations", id, Record.registration, made)
-    }),
+      return Effect.succeed(inserted(sql, "registrations", id, Record.registration, made))
+    })),
   save: (next, outgoing) =>
     Effect.tap(save(atomically, "registrations", Record.registration, next, (sql) => enqueue(sql, outgoing)), wake)
 })

@@ -21,6 +21,7 @@ export const tables = `
   create view if not exists active_grants as
     select g.* from grants g join applications a on a.id = g.application
     where g.status = 'active' and g.record ->> 'applicationEpoch' = a.record ->> 'epoch';
+  create table if not exists erased (user integer primary key);
   create table if not exists subscriptions (
     id integer primary key autoincrement, application integer not null unique, version integer not null, record text not null);
   create table if not exists registrations (
@@ -58,6 +59,10 @@ const makeSql = (database: Database): Sql => {
       Schema.decodeUnknownSync(Schema.Array(row))(database.all(statement, bind(values)))
   }
 }
+
+/** Whether a user was erased. */
+export const isErased = ({ all }: Sql, user: number): boolean =>
+  all(Schema.Unknown, "select 1 from erased where user = ?", user).length > 0
 
 /** Runs `steps` in one transaction. Every method of a store is one call, so it is atomic. */
 export type Atomically = <A>(steps: (sql: Sql) => A) => Effect.Effect<A, Store.StoreError>

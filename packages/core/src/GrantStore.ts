@@ -21,7 +21,10 @@ export declare namespace GrantStore {
       applicationId: ApplicationId,
       limit: number
     ) => Effect.Effect<ReadonlyArray<Grant>, StoreError>
-    /** Saves `change.grant` over its previous version, if any, with the deliveries of its events, all or nothing. */
+    /**
+     * Saves `change.grant` over its previous version, if any, with the deliveries of its events, all or nothing. A first
+     * version of an erased user is a `Conflict` (`PersonStore`).
+     */
     readonly save: (change: Change) => Effect.Effect<void, Conflict | StoreError>
   }
 }

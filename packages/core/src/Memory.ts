@@ -14,7 +14,9 @@ import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { GrantStore } from "./GrantStore.ts"
 import { cancel, type Enqueue, makeDeliveries } from "./internal/memoryDeliveries.ts"
 import { makeGrantStore } from "./internal/memoryGrants.ts"
+import { makePersonStore } from "./internal/memoryPersons.ts"
 import { compareAndSet, makeState, newestFirst, saving, type State, wake } from "./internal/memoryState.ts"
+import { PersonStore } from "./PersonStore.ts"
 import { RegistrationId, RegistrationStore } from "./Registration.ts"
 import { Conflict } from "./Store.ts"
 import type { Stores } from "./Stores.ts"
@@ -81,14 +83,18 @@ const makeSubscriptionStore = (state: State): SubscriptionStore.Service => {
   }
 }
 
-const makeRegistrationStore = ({ lastIds, registrations }: State, enqueue: Enqueue): RegistrationStore.Service => ({
+const makeRegistrationStore = (
+  { erased, lastIds, registrations }: State,
+  enqueue: Enqueue
+): RegistrationStore.Service => ({
   find: (id) => Effect.sync(() => Option.fromNullable(registrations.get(id))),
   insert: (registration) =>
-    Effect.sync(() => {
+    Effect.suspend(() => {
+      if (erased.has(registration.parties.athleteId)) return new Conflict()
       const id = RegistrationId.make(++lastIds.registration)
       const inserted = { ...registration, id, version: 1 }
       registrations.set(id, inserted)
-      return inserted
+      return Effect.succeed(inserted)
     }),
   save: (next, outgoing) =>
     saving(() => {
@@ -106,6 +112,7 @@ export const layer: Layer.Layer<Stores> = Layer.syncContext(() => {
     Context.add(GrantStore, makeGrantStore(state, enqueue)),
     Context.add(SubscriptionStore, makeSubscriptionStore(state)),
     Context.add(RegistrationStore, makeRegistrationStore(state, enqueue)),
+    Context.add(PersonStore, makePersonStore(state, enqueue)),
     Context.add(DeliveryQueue, queue),
     Context.add(DeliveryStore, store)
   )

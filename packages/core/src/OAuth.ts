@@ -20,12 +20,13 @@ import * as Grant from "./Grant.ts"
 import { GrantStore } from "./GrantStore.ts"
 import { makeOrigins } from "./internal/eventOrigins.ts"
 import { makeInstants } from "./internal/instants.ts"
+import { PersonStore } from "./PersonStore.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets, shortened, type TokenHash } from "./Secrets.ts"
 import { type Conflict, type StoreError, untilSaved } from "./Store.ts"
 import * as Token from "./Token.ts"
 import type { Scope, Tokens } from "./Token.ts"
-import type { User, UserId } from "./User.ts"
+import { type User, UserErased, type UserId } from "./User.ts"
 
 /** A required parameter is missing (RFC 6749 §5.2 `invalid_request`). */
 export class MissingParameter
@@ -100,7 +101,7 @@ export declare namespace OAuth {
     readonly consent: (
       request: Authorization.AuthorizationRequest,
       user: User
-    ) => Effect.Effect<Redacted.Redacted<string>, Authorization.RoleMismatch | StoreError>
+    ) => Effect.Effect<Redacted.Redacted<string>, Authorization.RoleMismatch | UserErased | StoreError>
     /** Exchanges a code for tokens (requirements §4.2), with the granted scope and the request's state. */
     readonly exchange: (
       exchange: Exchange
@@ -142,6 +143,7 @@ export declare namespace OAuth {
 const make = Effect.gen(function*() {
   const applications = yield* Application.ApplicationStore
   const grants = yield* GrantStore
+  const persons = yield* PersonStore
   const secrets = yield* Secrets
   const policy = yield* Policy
   const origins = yield* makeOrigins
@@ -241,12 +243,11 @@ const make = Effect.gen(function*() {
     const applicationId = request.application.id
     const code = yield* secrets.make("code", Token.nameOf({ applicationId, userId: user.id }))
     const consented = { ...request, user }
-    yield* untilSaved(
-      Effect.flatMap(
-        grants.find(applicationId, user.id),
-        (found) => grants.save(Grant.consent(Option.map(found, Grant.asOf), consented, hashOf(code), now, policy))
-      )
-    )
+    yield* untilSaved(Effect.gen(function*() {
+      const found = yield* grants.find(applicationId, user.id)
+      if (Option.isNone(found) && (yield* persons.isErased(user.id))) return yield* new UserErased({ userId: user.id })
+      yield* grants.save(Grant.consent(Option.map(found, Grant.asOf), consented, hashOf(code), now, policy))
+    }))
     return code
   })
 
@@ -376,7 +377,5 @@ const make = Effect.gen(function*() {
   return OAuth.of({ ...requests, authenticate, authorized, connected, introspect, revokeByUser })
 })
 
-export const layer: Layer.Layer<OAuth, never, Application.ApplicationStore | GrantStore | Secrets> = Layer.effect(
-  OAuth,
-  make
-)
+export const layer: Layer.Layer<OAuth, never, Application.ApplicationStore | GrantStore | PersonStore | Secrets> = Layer
+  .effect(OAuth, make)

@@ -58,7 +58,8 @@ export class RegistrationStore extends Context.Tag("@startlist/core/Registration
 export declare namespace RegistrationStore {
   export interface Service {
     readonly find: (id: RegistrationId) => Effect.Effect<Option.Option<Registration>, StoreError>
-    readonly insert: (registration: NewRegistration) => Effect.Effect<Registration, StoreError>
+    /** `Conflict` if the athlete was erased (`PersonStore`). */
+    readonly insert: (registration: NewRegistration) => Effect.Effect<Registration, Conflict | StoreError>
     /** Saves `next` over version `next.version - 1` with the deliveries of its events, both or neither. */
     readonly save: (
       next: Registration,

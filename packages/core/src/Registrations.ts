@@ -55,7 +55,11 @@ const make = Effect.gen(function*() {
     yield* checkParty("organizer_id", "organizer", organizerId)
     yield* checkParty("club_id", "club", clubId)
     yield* checkParty("platform_user_id", "platform", platformUserId)
-    return yield* store.insert(registration)
+    return yield* Effect.catchTag(
+      store.insert(registration),
+      "Conflict",
+      () => new InvalidParty({ field: "athlete_id", message: "must be a user who was not erased" })
+    )
   })
 
   // No span on a hot path: it would cost more than the decision.

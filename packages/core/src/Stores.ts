@@ -3,6 +3,7 @@ import type { ApplicationStore } from "./Application.ts"
 import type { DeliveryStore } from "./Delivery.ts"
 import type { DeliveryQueue } from "./DeliveryQueue.ts"
 import type { GrantStore } from "./GrantStore.ts"
+import type { PersonStore } from "./PersonStore.ts"
 import type { RegistrationStore } from "./Registration.ts"
 import type { SubscriptionStore } from "./Subscription.ts"
 
@@ -12,5 +13,6 @@ export type Stores =
   | GrantStore
   | SubscriptionStore
   | RegistrationStore
+  | PersonStore
   | DeliveryQueue
   | DeliveryStore

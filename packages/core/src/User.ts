@@ -25,6 +25,11 @@ export const User = Schema.Struct({
 })
 export type User = typeof User.Type
 
+/** The user was erased (`PersonalData.erase`), and cannot give access any more. */
+export class UserErased extends Schema.TaggedError<UserErased>("@startlist/core/UserErased")("UserErased", {
+  userId: UserId
+}) {}
+
 /** Store of users, which the embedding server owns. Startlist reads users by identifier and never writes them. */
 export class UserStore extends Context.Tag("@startlist/core/UserStore")<UserStore, UserStore.Service>() {}
 

@@ -21,7 +21,7 @@ import {
 import { findRepeated } from "@startlist/core/Application"
 import { OAuth } from "@startlist/core/OAuth"
 import type { StoreError } from "@startlist/core/Store"
-import { type User, UserStore } from "@startlist/core/User"
+import type { User } from "@startlist/core/User"
 import { type Action, Audit, Party, recorded } from "./Audit.ts"
 import { redirect, type Request, type Response } from "./Http.ts"
 import { findAmbiguous, get, type Parameters, parseClientId, write } from "./Parameters.ts"
@@ -101,9 +101,8 @@ const append = (uri: string, parameters: Fields): string => {
   return `${uri}${separator}${write(parameters)}`
 }
 
-export const make: Effect.Effect<Authorization, never, OAuth | UserStore> = Effect.gen(function*() {
+export const make: Effect.Effect<Authorization, never, OAuth> = Effect.gen(function*() {
   const oauth = yield* OAuth
-  const users = yield* UserStore
   const audit = yield* Audit
   const { issuer } = yield* HttpConfig
 
@@ -168,17 +167,12 @@ export const make: Effect.Effect<Authorization, never, OAuth | UserStore> = Effe
   const consent = (request: Request, checked: AuthorizationRequest, user: User) =>
     Effect.gen(function*() {
       const code = yield* oauth.consent(checked, user)
-      // A concurrent erasure has not seen this grant.
-      if (Option.isNone(yield* users.find(user.id))) {
-        yield* Effect.ignore(oauth.revokeByUser(checked.application.id, user.id))
-        return sendBack(denied(checked))
-      }
       yield* record("consent", user, checked, request)
       return answer(checked.redirectUri, checked.state, [
         ["code", Redacted.value(code)],
         ["scope", checked.scope.join(" ")]
       ])
-    })
+    }).pipe(Effect.catchTag("UserErased", () => Effect.succeed(sendBack(denied(checked)))))
 
   return {
     check,

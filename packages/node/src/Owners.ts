@@ -5,11 +5,11 @@ import { Applications } from "@startlist/core/Applications"
 import type { StoreError } from "@startlist/core/Store"
 import type { UserId } from "@startlist/core/User"
 import { Database } from "@startlist/postgres/Database"
-import { PersonalData } from "./PersonalData.ts"
+import { AccountErasure } from "./AccountErasure.ts"
 
 const make = Effect.gen(function*() {
   const applications = yield* Applications
-  const { hold } = yield* PersonalData
+  const { hold } = yield* AccountErasure
   const { transaction } = yield* Database
   const holding = <A, E>(ownerId: UserId | undefined, change: Effect.Effect<A, E>): Effect.Effect<A, E | StoreError> =>
     ownerId === undefined ? change : transaction(Effect.zipRight(hold(ownerId), change))
@@ -21,7 +21,7 @@ const make = Effect.gen(function*() {
 })
 
 /** Replaces the `Applications` that it is provided with. */
-export const layer: Layer.Layer<Applications, never, Applications | Database | PersonalData> = Layer.effect(
+export const layer: Layer.Layer<Applications, never, Applications | Database | AccountErasure> = Layer.effect(
   Applications,
   make
 )

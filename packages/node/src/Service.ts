@@ -35,6 +35,7 @@ import * as Backup from "./Backup.ts"
 import { type Configuration, InvalidConfiguration, origin, publicUrls } from "./Configuration.ts"
 import * as Database from "./Database.ts"
 import * as Documentation from "./Documentation.ts"
+import * as AccountErasure from "./AccountErasure.ts"
 import { once } from "./internal/once.ts"
 import * as Keys from "./Keys.ts"
 import * as Listener from "./Listener.ts"
@@ -47,7 +48,6 @@ import * as Tokens from "./metrics/Tokens.ts"
 import type * as OperatorApi from "./operator/OperatorApi.ts"
 import { isBackup } from "./OperatorToken.ts"
 import * as Owners from "./Owners.ts"
-import * as PersonalData from "./PersonalData.ts"
 import * as RequestId from "./RequestId.ts"
 import * as RequestLog from "./RequestLog.ts"
 import * as SealedSecrets from "./SealedSecrets.ts"
@@ -161,7 +161,7 @@ const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks> =>
 /** The core's services and the sign-in. */
 const layerCore = (configuration: Configuration, keys: Keys.Keys, failureLimit: Layer.Layer<FailureLimit>) =>
   Layer.mergeAll(
-    Owners.layer.pipe(Layer.provideMerge(PersonalData.layer), Layer.provideMerge(Tokens.layer(Services.layer))),
+    Owners.layer.pipe(Layer.provideMerge(AccountErasure.layer), Layer.provideMerge(Tokens.layer(Services.layer))),
     LocalAccounts.layerWith(keys.masterKeys),
     Backup.layer(configuration.dataDir),
     AuditLog.layerAudit,

@@ -7,6 +7,7 @@ import {
   Event,
   Grant,
   GrantStore,
+  PersonStore,
   Registration,
   Subscription,
   User
@@ -31,6 +32,7 @@ const fill = `
     FROM generate_series(1, 100000) i;
   INSERT INTO startlist_subscriptions (application_id, version, callback_url, created_at, updated_at)
     SELECT i, 1, 'https://a', 0, 0 FROM generate_series(1, 100000) i;
+  INSERT INTO startlist_people (user_id) SELECT i FROM generate_series(1, 100000) i;
   INSERT INTO startlist_registrations (version, athlete_id, updates) SELECT 1, i, '{}' FROM generate_series(1, 100000) i;
   INSERT INTO startlist_deliveries
       (application_id, subscription_id, event_id, aspect_type, object_type, object_id, event_time, due_at, ended_at, state,
@@ -45,7 +47,7 @@ const instant = (millis: number) => DateTime.unsafeMake(millis)
 const several = <A, E>(call: (id: number) => Effect.Effect<A, E>) =>
   Effect.forEach([7, 8, 9], call, { concurrency: "unbounded", discard: true })
 
-/** Every method of every store once, and batched methods also several times in parallel. */
+/** Every method of every store once but erasures, which are rare and scan. Batched methods also several times in parallel. */
 const everything = Effect.gen(function*() {
   const [application, user] = [Application.ApplicationId.make(7), User.UserId.make(7)]
   const users = yield* Users.Users
@@ -109,6 +111,9 @@ const everything = Effect.gen(function*() {
       [toAll]
     )
   )
+  const persons = yield* PersonStore.PersonStore
+  yield* persons.isErased(user)
+  yield* persons.registrations(user)
   const deliveries = yield* Delivery.DeliveryStore
   const queue = yield* DeliveryQueue.DeliveryQueue
   const claimed = yield* queue.claim({

@@ -11,6 +11,7 @@ import { ApplicationStore } from "@startlist/core/Application"
 import { DeliveryStore } from "@startlist/core/Delivery"
 import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import { GrantStore } from "@startlist/core/GrantStore"
+import { PersonStore } from "@startlist/core/PersonStore"
 import { RegistrationStore } from "@startlist/core/Registration"
 import { Conflict, StoreError } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
@@ -24,7 +25,15 @@ import * as Layer from "effect/Layer"
 import { PCGRandom } from "effect/Utils"
 import { withClockOffset } from "./VirtualTime.ts"
 
-const tags = { ApplicationStore, DeliveryQueue, DeliveryStore, GrantStore, RegistrationStore, SubscriptionStore }
+const tags = {
+  ApplicationStore,
+  DeliveryQueue,
+  DeliveryStore,
+  GrantStore,
+  PersonStore,
+  RegistrationStore,
+  SubscriptionStore
+}
 
 type MethodsOf<Store> = Exclude<keyof Store, "wakeUps" | "nextDue"> & string
 
@@ -33,7 +42,7 @@ export type StoreOperation = {
   [Name in keyof typeof tags]: `${Name}.${MethodsOf<Context.Tag.Service<typeof tags[Name]>>}`
 }[keyof typeof tags]
 
-/** Wraps an operation. `input` is its arguments. Only a `save` may fail with a `Conflict`. */
+/** Wraps an operation. `input` is its arguments. Only a `save` or an `erase` may fail with a `Conflict`. */
 export type Around = <A, E>(
   operation: StoreOperation,
   effect: Effect.Effect<A, E | StoreError>,
@@ -63,6 +72,7 @@ export const intercept = (stores: Context.Context<Stores>, around: Around): Cont
     wrapped("DeliveryQueue", DeliveryQueue),
     wrapped("DeliveryStore", DeliveryStore),
     wrapped("GrantStore", GrantStore),
+    wrapped("PersonStore", PersonStore),
     wrapped("RegistrationStore", RegistrationStore),
     wrapped("SubscriptionStore", SubscriptionStore)
   )
@@ -86,7 +96,7 @@ export type Fault = Data.TaggedEnum<{
   WritesLate: { readonly by: Duration.DurationInput }
   /** Runs twice. The caller gets the first answer. */
   Repeats: {}
-  /** A save fails with a `Conflict`, and changes nothing. Other operations are not affected. */
+  /** A save or an erasure fails with a `Conflict`, and changes nothing. Other operations are not affected. */
   Conflicts: {}
 }>
 export const Fault = Data.taggedEnum<Fault>()
@@ -109,7 +119,7 @@ const suffer = <A, E>(
       Effect.flatMap(Effect.forkDaemon(effect), (fiber) => Effect.zipRight(Effect.sleep(by), Fiber.join(fiber))),
     WritesLate: ({ by }) => Effect.flatMap(Effect.forkDaemon(Effect.delay(effect, by)), Fiber.join),
     Repeats: () => Effect.flatten(Effect.zipLeft(Effect.exit(effect), Effect.exit(effect))),
-    Conflicts: () => operation.endsWith(".save") ? new Conflict() : effect
+    Conflicts: () => /\.(?:save|erase)$/.test(operation) ? new Conflict() : effect
   })
 
 /** The stores with the faults that `decide` chooses. */

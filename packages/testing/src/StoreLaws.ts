@@ -12,6 +12,7 @@ import type { Stores } from "@startlist/core/Stores"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { atomicityLaws } from "./internal/atomicityLaws.ts"
+import { erasureLaws } from "./internal/erasureLaws.ts"
 import { handleLaws, reopeningLaws } from "./internal/handleLaws.ts"
 import { keyLaws } from "./internal/keyLaws.ts"
 import { parallelLaws } from "./internal/parallelLaws.ts"
@@ -29,6 +30,7 @@ const others: ReadonlyArray<LawGroup<Stores>> = [
   parallelLaws,
   queueLaws,
   redeliveryLaws,
+  erasureLaws,
   atomicityLaws
 ]
 

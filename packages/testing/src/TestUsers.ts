@@ -3,7 +3,7 @@ import { ApplicationId } from "@startlist/core/Application"
 import type { AuthorizationRefused, InvalidRedirect, RoleMismatch } from "@startlist/core/Authorization"
 import { OAuth } from "@startlist/core/OAuth"
 import type { StoreError } from "@startlist/core/Store"
-import { User, UserId, UserStore } from "@startlist/core/User"
+import { User, type UserErased, UserId, UserStore } from "@startlist/core/User"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -44,7 +44,7 @@ export const layer: Layer.Layer<TestUsers | UserStore> = layerAfter(0)
 export const consent = (
   user: User,
   url: string
-): Effect.Effect<string, InvalidRedirect | AuthorizationRefused | RoleMismatch | StoreError, OAuth> =>
+): Effect.Effect<string, InvalidRedirect | AuthorizationRefused | RoleMismatch | UserErased | StoreError, OAuth> =>
   Effect.gen(function*() {
     const oauth = yield* OAuth
     const { searchParams } = new URL(url)

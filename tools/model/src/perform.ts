@@ -139,7 +139,7 @@ const revokeByUser = (fixture: ProgramFixture, application: number, place: numbe
   return prepare({ _tag: "RevokedByUser", application, user: place, event }, useCase)
 }
 
-/** Erases a user as an embedder does: removes the user, then revokes each grant in a save of its own. */
+/** Removes a user as an embedder does who does not call `PersonalData.erase`, then revokes each grant in a save of its own. */
 const erase = (fixture: ProgramFixture, choice: number): ReadonlyArray<Prepared | undefined> => {
   const user = choose(fixture.users, choice, ({ role }) => role !== "platform")
   if (user === undefined || fixture.erased.has(user.index)) return []

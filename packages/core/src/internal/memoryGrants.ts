@@ -6,7 +6,7 @@ import type { Enqueue } from "./memoryDeliveries.ts"
 import { compareAndSet, isActive, saving, type State } from "./memoryState.ts"
 
 export const makeGrantStore = (state: State, enqueue: Enqueue): GrantStore.Service => {
-  const { applications, grants } = state
+  const { applications, erased, grants } = state
   return {
     find: (applicationId, userId) =>
       Effect.sync(() => {
@@ -28,6 +28,7 @@ export const makeGrantStore = (state: State, enqueue: Enqueue): GrantStore.Servi
     save: ({ grant, outgoing }) =>
       saving(() => {
         const ofApplication = grants.get(grant.applicationId) ?? new Map()
+        if (grant.version === 1 && erased.has(grant.userId)) return false
         if (!compareAndSet(ofApplication, grant.userId, grant)) return false
         grants.set(grant.applicationId, ofApplication)
         enqueue(outgoing)

@@ -26,6 +26,7 @@ export const makeState = () => ({
   /** The client secrets with which applications were inserted. */
   firstSecrets: new Set<TokenHash>(),
   grants: new Map<ApplicationId, Map<UserId, Grant>>(),
+  erased: new Set<UserId>(),
   subscriptions: new Map<SubscriptionId, Subscription>(),
   registrations: new Map<RegistrationId, Registration>(),
   deliveries: new Map<DeliveryId, Queued>(),

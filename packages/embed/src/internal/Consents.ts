@@ -1,7 +1,6 @@
 /** `/oauth/authorize` for your own consent page: the checked request, and both answers to it. */
 import type { AuthorizationRequest } from "@startlist/core/Authorization"
 import type { OAuth } from "@startlist/core/OAuth"
-import type { UserStore } from "@startlist/core/User"
 import type { StoreError } from "@startlist/core/Store"
 import * as Authorization from "@startlist/http/Authorization"
 import { header, type Request, type Response } from "@startlist/http/Http"
@@ -61,7 +60,7 @@ const requestOf = (query: string, address: string): Request => ({
 
 const sentBack = (response: Response): SentBack => ({ redirect: header(response, "location") ?? "" })
 
-export const make = (run: Run): Effect.Effect<Consents, never, OAuth | UserStore> =>
+export const make = (run: Run): Effect.Effect<Consents, never, OAuth> =>
   Effect.map(Authorization.make, ({ allow, check, deny, sendBack }) => {
     type Refused = { readonly ok: false } & (SentBack | NotAnswered)
     const refuse = (refused: SentBack | NotAnswered) => Effect.succeed<Refused>({ ok: false, ...refused })

@@ -5,6 +5,7 @@ import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import { OAuth } from "@startlist/core/OAuth"
+import { PersonalData } from "@startlist/core/PersonalData"
 import * as Series from "./Series.ts"
 
 const issued = Series.make(
@@ -99,6 +100,19 @@ const counted = (oauth: OAuth.Service): OAuth.Service => {
   }
 }
 
-/** Counts the use cases of `OAuth` in these services. */
-export const layer = <A, E, R>(services: Layer.Layer<A | OAuth, E, R>): Layer.Layer<A | OAuth, E, R> =>
-  Layer.map(services, (context) => Context.add(context, OAuth, counted(Context.get(context, OAuth))))
+/** Counts the grants that erasures revoke. */
+const countedErasures = (personalData: PersonalData.Service): PersonalData.Service => ({
+  ...personalData,
+  erase: (...person) =>
+    Effect.tap(personalData.erase(...person), (revoked) => Effect.sync(() => revocations.update(revoked, "user")))
+})
+
+type Counted = OAuth | PersonalData
+
+/** Counts the use cases of `OAuth`, and erasures, in these services. */
+export const layer = <A, E, R>(services: Layer.Layer<A | Counted, E, R>): Layer.Layer<A | Counted, E, R> =>
+  Layer.map(services, (context) =>
+    context.pipe(
+      Context.add(OAuth, counted(Context.get(context, OAuth))),
+      Context.add(PersonalData, countedErasures(Context.get(context, PersonalData)))
+    ))

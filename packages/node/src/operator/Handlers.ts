@@ -17,6 +17,7 @@ import { Applications } from "@startlist/core/Applications"
 import { Deliveries, maxCancelled } from "@startlist/core/Deliveries"
 import type { Delivery, DeliveryId } from "@startlist/core/Delivery"
 import { OAuth } from "@startlist/core/OAuth"
+import { PersonalData } from "@startlist/core/PersonalData"
 import { emptyUpdates, type InvalidParty } from "@startlist/core/Registration"
 import { Registrations } from "@startlist/core/Registrations"
 import { StoreError } from "@startlist/core/Store"
@@ -27,9 +28,9 @@ import { type Account, AccountStore } from "../AccountStore.ts"
 import { HttpConfig } from "@startlist/http/HttpConfig"
 import * as AuditLog from "../AuditLog.ts"
 import { Backup } from "../Backup.ts"
+import { AccountErasure } from "../AccountErasure.ts"
 import { rootMessage } from "../internal/rootMessage.ts"
 import { Registrar } from "../LocalAccounts.ts"
-import { PersonalData } from "../PersonalData.ts"
 import { Api } from "./Api.ts"
 import * as Refusal from "./Refusal.ts"
 import * as Wire from "./Wire.ts"
@@ -57,8 +58,8 @@ const users = HttpApiBuilder.group(Api, "users", (handlers) =>
     const accounts = yield* AccountStore
     const store = yield* UserStore
     const audit = yield* AuditLog.AuditLog
+    const erasure = yield* AccountErasure
     const personalData = yield* PersonalData
-    const registrations = yield* Registrations
     const oauth = yield* OAuth
     const orElseText = Option.getOrElse(() => "")
     const find = (id: Parameters<typeof store.find>[0]) =>
@@ -77,8 +78,7 @@ const users = HttpApiBuilder.group(Api, "users", (handlers) =>
       Effect.gen(function*() {
         const user = yield* show(id)
         const sessions = yield* accounts.listSessions(id)
-        const authorized = yield* oauth.authorized(id)
-        const registered = yield* Effect.forEach(yield* personalData.registrationsOf(id), registrations.find)
+        const stored = yield* personalData.export(id)
         const entries: Array<AuditLog.Line> = []
         let after = Option.none<number>()
         do {
@@ -92,16 +92,16 @@ const users = HttpApiBuilder.group(Api, "users", (handlers) =>
             started_at: DateTime.formatIso(startedAt),
             seen_at: DateTime.formatIso(seenAt)
           })),
-          grants: authorized.map(({ application, grant }) => ({
+          grants: stored.grants.map(({ application, grant }) => ({
             client_id: application.id,
             application: application.name,
             scope: grant.scope.join(" "),
             granted_at: DateTime.formatIso(grant.grantedAt)
           })),
-          registrations: registered.map(Wire.showRegistration),
+          registrations: stored.registrations.map(Wire.showRegistration),
           audit: entries.map(Wire.showAudit)
         }
-      }).pipe(Effect.catchTags({ ...orUnavailable, RegistrationNotFound: () => Effect.fail(Refusal.unavailable) }))
+      }).pipe(Effect.catchTags(orUnavailable))
     return handlers
       .handle("createUser", ({ payload: { email, first_name, last_name, password, role } }) =>
         registrar.register(
@@ -144,7 +144,7 @@ const users = HttpApiBuilder.group(Api, "users", (handlers) =>
       .handle("exportUser", ({ path }) =>
         exportOf(path.id))
       .handle("eraseUser", ({ path }) =>
-        Effect.catchTags(personalData.erase(path.id), {
+        Effect.catchTags(erasure.erase(path.id), {
           ...orUnavailable,
           UserNotFound: () => Effect.fail(noUser),
           OwnsApplications: () =>
@@ -303,23 +303,19 @@ const subscriptions = HttpApiBuilder.group(Api, "subscriptions", (handlers) =>
 const registrations = HttpApiBuilder.group(Api, "registrations", (handlers) =>
   Effect.gen(function*() {
     const service = yield* Registrations
-    const personalData = yield* PersonalData
     return handlers
       .handle(
         "createRegistration",
         ({ payload: { athlete_id, club_id, organizer_id, platform_user_id, ...updates } }) =>
-          Effect.zipRight(
-            personalData.hold(athlete_id),
-            service.create({
-              parties: {
-                athleteId: athlete_id,
-                organizerId: organizer_id,
-                clubId: club_id,
-                platformUserId: platform_user_id
-              },
-              updates: { ...emptyUpdates, ...updates }
-            })
-          ).pipe(
+          service.create({
+            parties: {
+              athleteId: athlete_id,
+              organizerId: organizer_id,
+              clubId: club_id,
+              platformUserId: platform_user_id
+            },
+            updates: { ...emptyUpdates, ...updates }
+          }).pipe(
             Effect.map(Wire.showRegistration),
             Effect.catchTags({
               ...orUnavailable,

@@ -23,6 +23,7 @@ import type { ApplicationStore } from "@startlist/core/Application"
 import type { Applications } from "@startlist/core/Applications"
 import { Deliveries, maxCancelled } from "@startlist/core/Deliveries"
 import type { OAuth } from "@startlist/core/OAuth"
+import type { PersonalData } from "@startlist/core/PersonalData"
 import type { Registrations } from "@startlist/core/Registrations"
 import { StoreError } from "@startlist/core/Store"
 import type { Subscriptions } from "@startlist/core/Subscriptions"
@@ -43,8 +44,8 @@ import type { FailureLimit } from "@startlist/http/FailureLimit"
 import * as AuditLog from "../AuditLog.ts"
 import type { AccountStore } from "../AccountStore.ts"
 import type { Backup } from "../Backup.ts"
+import type { AccountErasure } from "../AccountErasure.ts"
 import type { Registrar } from "../LocalAccounts.ts"
-import type { PersonalData } from "../PersonalData.ts"
 import { isOperator, makeRefuseStranger } from "../OperatorToken.ts"
 import { shownPath } from "../ShownPath.ts"
 import { Api, EndsSubscription } from "./Api.ts"
@@ -199,9 +200,10 @@ export type Services =
   | ApplicationStore
   | AuditLog.AuditLog
   | Deliveries
-  | PersonalData
+  | AccountErasure
   | Backup
   | OAuth
+  | PersonalData
   | Registrar
   | Registrations
   | Subscriptions

@@ -22,6 +22,7 @@ import {
   toDelivery,
   toDeliveryId
 } from "./deliveryRows.ts"
+import { holdCopies } from "./people.ts"
 import { eventNames, eventTypes, insertDeliveries, lanes, outbox, outgoingParameter } from "./outbox.ts"
 import { type EventRow, type Int8, millisOf, millisOrNull, toEvent, toInstant } from "./rows.ts"
 import { notLogged } from "./eventLog.ts"
@@ -121,11 +122,6 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
         ORDER BY ${key}, id
       ) e`
     )
-  }
-  // Waits for an erasure that clears the event, and a later erasure waits for the copy.
-  const holdRegistration = {
-    name: `${p}registration_hold`,
-    text: `SELECT id FROM ${p}registrations WHERE id = $1::bigint FOR SHARE`
   }
   const holdDelivery = {
     name: `${p}delivery_hold`,
@@ -325,7 +321,7 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
         queueing(
           [event],
           transaction(Effect.gen(function*() {
-            yield* query(holdRegistration, [event.objectType === "registration" ? event.objectId : null])
+            yield* query(holdCopies(p), [])
             if (only !== undefined) yield* query(holdDelivery, [id, applicationId])
             const [stored] = yield* query<EventRow>(findEvent(only ?? "always"), [id, applicationId])
             if (stored === undefined) return []

@@ -12,6 +12,7 @@ import { locks, lookup, ofUsers, usersParameter } from "./divided.ts"
 import { type GrantRow, keyColumns, toGrant, valueColumns } from "./grantRows.ts"
 import { saver } from "./grantSave.ts"
 import * as Input from "./input.ts"
+import { holdPeople } from "./people.ts"
 import { type Int8, type StateLetter, toState } from "./rows.ts"
 import { shardOf } from "./shards.ts"
 
@@ -25,6 +26,12 @@ interface FoundRow extends GrantRow {
   readonly epoch: number
 }
 
+interface SavedRow {
+  readonly application_id: Int8
+  readonly user_id: Int8
+  readonly told: number
+}
+
 const toFound = (row: FoundRow): Found => ({
   grant: toGrant(row),
   application: { state: toState[row.state], epoch: row.epoch }
@@ -36,7 +43,7 @@ const columns = [...keyColumns, ...valueColumns].map(([name]) => `g.${name}`).jo
 
 export const make = (database: Database.Service): Effect.Effect<GrantStore.Service> =>
   Effect.gen(function*() {
-    const { isInProcess, prefix: p, query, shardCount, wake } = database
+    const { isInProcess, prefix: p, query, shardCount, transaction, wake } = database
     const groupOf = shardCount > 1 ? shardOf(shardCount) : undefined
     const ofBatch = (isAlone: boolean) => ofUsers(database, "g.user_id", Input.nextParameter(keyColumns, isAlone))
     const findStatement = Input.statement(`${p}grant_find`, (isAlone) => `
@@ -83,10 +90,23 @@ export const make = (database: Database.Service): Effect.Effect<GrantStore.Servi
 
     const toSave = saver(database)
     const { queueing } = locks(database)
-    const saveAll = (changes: ReadonlyArray<Change>): Effect.Effect<ReadonlyArray<boolean>, StoreError> =>
-      queueing(
+    const hold = {
+      name: `${p}grant_hold`,
+      text: holdPeople(p, "SELECT DISTINCT value::bigint FROM json_array_elements_text($1::json) ORDER BY 1")
+    }
+    const write = (changes: ReadonlyArray<Change>) => query<SavedRow>(...toSave(changes))
+    /** Leaves out the first grants of erased users. Holds the others: a later erasure waits, and sees their grants. */
+    const writeFirst = (changes: ReadonlyArray<Change>, users: ReadonlyArray<UserId>) =>
+      transaction(Effect.flatMap(query<{ readonly user_id: Int8 }>(hold, [JSON.stringify(users)]), (rows) => {
+        const held = new Set(rows.map(({ user_id }) => Number(user_id)))
+        const allowed = changes.filter(({ grant }) => grant.version > 1 || held.has(grant.userId))
+        return allowed.length === 0 ? Effect.succeed([]) : write(allowed)
+      }))
+    const saveAll = (changes: ReadonlyArray<Change>): Effect.Effect<ReadonlyArray<boolean>, StoreError> => {
+      const first = changes.flatMap(({ grant }) => grant.version === 1 ? [grant.userId] : [])
+      return queueing(
         changes.flatMap(({ outgoing }) => outgoing.map(({ event }) => event)),
-        query<{ readonly application_id: Int8; readonly user_id: Int8; readonly told: number }>(...toSave(changes))
+        first.length === 0 ? write(changes) : writeFirst(changes, first)
       ).pipe(
         Effect.tap(([row]) => row !== undefined && row.told > 0 ? wake : Effect.void),
         Effect.map((saved) => {
@@ -94,6 +114,7 @@ export const make = (database: Database.Service): Effect.Effect<GrantStore.Servi
           return changes.map(({ grant }) => keys.has(textOf(grant)))
         })
       )
+    }
     const saveOne = yield* Coalesce.make({
       isInProcess,
       run: saveAll,

@@ -12,9 +12,10 @@ import * as Coalesce from "./coalesce.ts"
 import { locks } from "./divided.ts"
 import * as Input from "./input.ts"
 import { outbox, outgoingParameter } from "./outbox.ts"
+import { holdPeople } from "./people.ts"
 import { type Int8, toUserId } from "./rows.ts"
 
-interface RegistrationRow {
+export interface RegistrationRow {
   readonly id: Int8
   readonly version: number
   readonly athlete_id: Int8
@@ -26,7 +27,7 @@ interface RegistrationRow {
 
 const toParty = (id: Int8 | null) => Option.map(Option.fromNullable(id), toUserId)
 
-const toRegistration = (row: RegistrationRow): Registration => ({
+export const toRegistration = (row: RegistrationRow): Registration => ({
   id: trusted(RegistrationId, Number(row.id)),
   version: row.version,
   parties: {
@@ -37,6 +38,8 @@ const toRegistration = (row: RegistrationRow): Registration => ({
   },
   updates: row.updates
 })
+
+export const registrationColumns = "id, version, athlete_id, organizer_id, club_id, platform_user_id, updates"
 
 const partyColumns: ReadonlyArray<Input.Column<Parties>> = [
   ["athlete_id", "bigint", ({ athleteId }) => athleteId],
@@ -70,15 +73,16 @@ export const make = (database: Database.Service): Effect.Effect<RegistrationStor
   Effect.gen(function*() {
     const { isInProcess, prefix: p, query, wake } = database
     const { queueing } = locks(database)
-    const columns = "id, version, athlete_id, organizer_id, club_id, platform_user_id, updates"
     const find = Input.statement(
       `${p}registration_find`,
-      (isAlone) => `SELECT ${columns} FROM ${p}registrations WHERE ${Input.isAmong("id", "bigint", isAlone)}`
+      (isAlone) =>
+        `SELECT ${registrationColumns} FROM ${p}registrations WHERE ${Input.isAmong("id", "bigint", isAlone)}`
     )
     const insert = {
       name: `${p}registration_insert`,
-      text: `INSERT INTO ${p}registrations (version, athlete_id, organizer_id, club_id, platform_user_id, updates)
-        VALUES (1, $1::bigint, $2::bigint, $3::bigint, $4::bigint, $5::json) RETURNING ${columns}`
+      text: `WITH held AS (${holdPeople(p, "VALUES ($1::bigint)")})
+        INSERT INTO ${p}registrations (version, athlete_id, organizer_id, club_id, platform_user_id, updates)
+        SELECT 1, user_id, $2::bigint, $3::bigint, $4::bigint, $5::json FROM held RETURNING ${registrationColumns}`
     }
     // Sorted by key, as grants are: rows are locked in one order. Each is judged on its own version.
     const save = Input.statement(
@@ -124,7 +128,7 @@ export const make = (database: Database.Service): Effect.Effect<RegistrationStor
       insert: ({ parties, updates }) =>
         Effect.flatMap(
           query<RegistrationRow>(insert, [...Input.rowsParameters(partyColumns, [parties]), JSON.stringify(updates)]),
-          ([row]) => row ? Effect.succeed(toRegistration(row)) : Effect.dieMessage("an insert returned nothing")
+          ([row]) => row ? Effect.succeed(toRegistration(row)) : new Conflict()
         ),
       save: (next, outgoing) =>
         Effect.flatMap(saveOne({ next, outgoing }), (isSaved) => isSaved ? Effect.void : new Conflict())

@@ -158,13 +158,19 @@ const firstSecret = (p: string): ReadonlyArray<string> => [
   `CREATE UNIQUE INDEX ${p}applications_first_secret ON ${p}applications (first_secret)`
 ]
 
+/** `0006`: the users with grants or registrations, and those who were erased. */
+const people = (p: string): ReadonlyArray<string> => [
+  `CREATE TABLE ${p}people (user_id bigint PRIMARY KEY, erased_at bigint)`
+]
+
 /** The statements of each migration by number and name, in order. `prefix` begins every name. */
 const steps: Readonly<Record<string, (prefix: string) => ReadonlyArray<string>>> = {
   "0001_initial": initial,
   "0002_autovacuum": autovacuum,
   "0003_event_order": eventOrder,
   "0004_repeats": repeats,
-  "0005_first_secret": firstSecret
+  "0005_first_secret": firstSecret,
+  "0006_people": people
 }
 
 /** Tables of earlier steps whose definition a step changes. */

@@ -40,6 +40,7 @@ const usual: Operations = [
     "enqueueing several events"
   ]],
   [scenes.unsubscribed, ["a first insertion of a subscription"]],
+  [scenes.person, ["an erasure"]],
   [scenes.queue, [
     "a removal of a subscription",
     "settling several deliveries",

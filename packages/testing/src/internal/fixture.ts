@@ -8,6 +8,7 @@ import { Audience, Event, EventId, type Outgoing, type Updates } from "@startlis
 import { type Change, Grant } from "@startlist/core/Grant"
 import { GrantStore } from "@startlist/core/GrantStore"
 import type { Stores } from "@startlist/core/Stores"
+import { PersonStore } from "@startlist/core/PersonStore"
 import { emptyUpdates, Registration, RegistrationStore } from "@startlist/core/Registration"
 import { TokenHash } from "@startlist/core/Secrets"
 import type { StoreError } from "@startlist/core/Store"
@@ -67,6 +68,7 @@ export const make = Effect.gen(function*() {
   const deliveries = frozen(Context.get(services, DeliveryStore))
   const deliveryQueue = frozen(Context.get(services, DeliveryQueue))
   const grants = frozen(Context.get(services, GrantStore))
+  const persons = frozen(Context.get(services, PersonStore))
   const registrations = frozen(Context.get(services, RegistrationStore))
   const subscriptions = frozen(Context.get(services, SubscriptionStore))
 
@@ -307,6 +309,7 @@ export const make = Effect.gen(function*() {
     name,
     newGrant,
     outgoing,
+    persons,
     purge,
     queue,
     refresh,

@@ -8,7 +8,7 @@ import { at, early, type Fixture, long, objectsOf, settled } from "./fixture.ts"
 import { type Run, type Scene, subscribed } from "./scene.ts"
 
 /** Claims of these subscriptions. */
-const claimsOf = (...subscriptions: ReadonlyArray<Subscription>) => {
+export const claimsOf = (...subscriptions: ReadonlyArray<Subscription>) => {
   const ids = new Set(subscriptions.map(({ id }) => id))
   const claim = (by: Fixture, seconds: number) =>
     Effect.map(by.claimAt(seconds), (all) => all.filter(({ subscription: { id } }) => ids.has(id)))

@@ -44,6 +44,16 @@ const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<stri
     ["a save of a registration", "a removal of a subscription"],
     ["enqueueing several events", "a removal of a subscription"]
   ]],
+  [scenes.person, [
+    ["an erasure", "an erasure"],
+    ["an erasure", "a consent"],
+    ["an erasure", "a consent after a revocation"],
+    ["an erasure", "a first grant"],
+    ["an erasure", "an insertion of a registration"],
+    ["an erasure", "a save of a registration"],
+    ["an erasure", "a delivery again"],
+    ["an erasure", "a settlement"]
+  ]],
   [scenes.unsubscribed, [
     ["a first insertion of a subscription", "a first insertion of a subscription"],
     ["a first insertion of a subscription", "the end of the application"]

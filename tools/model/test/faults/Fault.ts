@@ -5,6 +5,7 @@ import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import type { Outgoing } from "@startlist/core/Event"
 import type { Grant } from "@startlist/core/Grant"
 import { GrantStore } from "@startlist/core/GrantStore"
+import { PersonStore } from "@startlist/core/PersonStore"
 import { type Registration, RegistrationStore } from "@startlist/core/Registration"
 import type { Conflict, StoreError } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
@@ -55,6 +56,7 @@ export interface All {
   readonly applications: ApplicationStore.Service
   readonly deliveries: DeliveryQueue.Service & DeliveryStore.Service
   readonly grants: GrantStore.Service
+  readonly persons: PersonStore.Service
   readonly registrations: RegistrationStore.Service
   readonly subscriptions: SubscriptionStore.Service
 }
@@ -76,6 +78,7 @@ export const inStores = (
       applications: Context.get(stores, ApplicationStore),
       deliveries: { ...Context.get(stores, DeliveryQueue), ...Context.get(stores, DeliveryStore) },
       grants: Context.get(stores, GrantStore),
+      persons: Context.get(stores, PersonStore),
       registrations: Context.get(stores, RegistrationStore),
       subscriptions: Context.get(stores, SubscriptionStore)
     }
@@ -85,6 +88,7 @@ export const inStores = (
       Context.add(DeliveryQueue, { ...all.deliveries, ...changed.deliveries }),
       Context.add(DeliveryStore, { ...all.deliveries, ...changed.deliveries }),
       Context.add(GrantStore, { ...all.grants, ...changed.grants }),
+      Context.add(PersonStore, { ...all.persons, ...changed.persons }),
       Context.add(RegistrationStore, { ...all.registrations, ...changed.registrations }),
       Context.add(SubscriptionStore, { ...all.subscriptions, ...changed.subscriptions })
     )
@@ -103,6 +107,7 @@ const faultsOf = <K extends keyof All>(store: K) =>
 export const applications = faultsOf("applications")
 export const deliveries = faultsOf("deliveries")
 export const grants = faultsOf("grants")
+export const persons = faultsOf("persons")
 export const registrations = faultsOf("registrations")
 export const subscriptions = faultsOf("subscriptions")
 

@@ -151,6 +151,33 @@ const finds: ReadonlyArray<Fault<Change>> = [
         (found) => Option.isNone(request.owner) ? found.filter((one) => !isIn("suspended")(one)) : found
       )
   })),
+  deliveries("find", "an erasure leaves the texts in a copy of the log", ({ log }) => {
+    const copies = new Map<number, Delivery["event"]["updates"]>()
+    const copied = (delivery: Delivery): Delivery => {
+      const updates = copies.get(delivery.id) ?? delivery.event.updates
+      copies.set(delivery.id, updates)
+      return { ...delivery, event: { ...delivery.event, updates } }
+    }
+    return {
+      log: (request) =>
+        Effect.map(log(request), Arr.map((entry) => ({ ...entry, delivery: copied(entry.delivery) })))
+    }
+  }),
+  grants("find", "an erasure leaves its grants in an index of applications", ({ find, listByApplication, save }) => {
+    const index: Array<Grant> = []
+    return {
+      save: ({ grant, outgoing }) => Effect.tap(save({ grant, outgoing }), () => void index.push(grant)),
+      listByApplication: (id, limit) =>
+        Effect.zipWith(
+          listByApplication(id, limit),
+          Effect.filter(
+            index.filter(({ applicationId, status }) => applicationId === id && status === "active"),
+            (one) => Effect.map(find(id, one.userId), Option.isNone)
+          ),
+          (found, left) => [...found, ...left].slice(0, limit)
+        )
+    }
+  }),
   deliveries("find", "each wake-up reaches every other listener", ({ wakeUps }) => {
     let listeners = 0
     return {

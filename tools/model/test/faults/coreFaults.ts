@@ -133,6 +133,25 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
     "a pause cannot be undone": ["subscription.paused === paused\n", "subscription.paused || !paused\n"],
     "any challenge is accepted": ["answer[\"hub.challenge\"] === challenge", "answer[\"hub.challenge\"] !== \"\""]
   }),
+  ...inCore("internal/memoryPersons.ts", laws, {
+    "an erasure forgets one text": [
+      "updates: emptyUpdates }, attempts",
+      "updates: { ...delivery.event.updates, comment: \"\" } }, attempts"
+    ],
+    "an erasure leaves the attempts": [", attempts: [] }", " }"],
+    "an erasure forgets deliveries that have ended": ["of deliveries.values()", "of state.pending.values()"],
+    "an erasure loses its last event": ["{ outgoing } of revocations)", "{ outgoing } of revocations.slice(0, -1))"]
+  }),
+  ...inCore("internal/memoryGrants.ts", laws, {
+    "an erased user gets a grant": ["if (grant.version === 1 && erased.has(grant.userId)) return false\n"]
+  }),
+  ...inCore("OAuth.ts", rules, {
+    "an erased user can consent": ["(yield* persons.isErased(user.id))", "false"]
+  }),
+  ...inCore("PersonalData.ts", rules, {
+    "an erasure forgets the registrations of the server": ["registrationIds })", "registrationIds: [] })"],
+    "an erasure has no events": ["revokeByUser(grant, origin))", "({ ...revokeByUser(grant, origin), outgoing: [] }))"]
+  }),
   ...inCore("Registrations.ts", programsAndRules, {
     "somebody who was erased can be a party": [
       "exists(user, (found) => found.role === role",

@@ -5,7 +5,17 @@ import { Audience, type Outgoing } from "@startlist/core/Event"
 import { Conflict } from "@startlist/core/Store"
 import { AlreadySubscribed, type Subscription } from "@startlist/core/Subscription"
 import { Array as Arr, Effect, Option } from "effect"
-import { type All, type Change, deliveries, type Fault, type Good, inStores, saves, subscriptions } from "./Fault.ts"
+import {
+  type All,
+  type Change,
+  deliveries,
+  type Fault,
+  type Good,
+  inStores,
+  persons,
+  saves,
+  subscriptions
+} from "./Fault.ts"
 
 const nothing = Option.none()
 
@@ -64,6 +74,13 @@ const settledInTurn = (
 ) => deliveries("torn", name, ({ settle }) => ({ settle: (settlements) => inTurn(split(settlements), settle) }))
 
 export const tornFaults: ReadonlyArray<Fault<Change>> = [
+  persons("torn", "a person is erased, and then the events are queued", ({ erase }, all) => ({
+    erase: ({ revocations, ...erasure }) =>
+      Effect.zipRight(
+        erase({ ...erasure, revocations: revocations.map(({ grant }) => ({ grant, outgoing: [] })) }),
+        Effect.asVoid(all.deliveries.enqueue(revocations.flatMap(({ outgoing }) => outgoing)))
+      )
+  })),
   after("grants", "a grant is saved, and then its events", () => true),
   before("grants", "the events of a grant are queued, and then it is saved"),
   after("grants", "the second event of a grant is queued after the first", (_, place) => place > 0),

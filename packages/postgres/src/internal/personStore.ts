@@ -1,0 +1,80 @@
+/** Erases people. */
+import type { Grant } from "@startlist/core/Grant"
+import type { GrantStore } from "@startlist/core/GrantStore"
+import type { PersonStore } from "@startlist/core/PersonStore"
+import { emptyUpdates } from "@startlist/core/Registration"
+import { Conflict } from "@startlist/core/Store"
+import * as Effect from "effect/Effect"
+import type { Database, Statement } from "../Database.ts"
+import { excludeCopies } from "./people.ts"
+import { registrationColumns, type RegistrationRow, toRegistration } from "./registrationStore.ts"
+import { type Int8, millisOf } from "./rows.ts"
+
+export const make = (
+  { isDivided, prefix: p, query, transaction }: Database.Service,
+  grants: GrantStore.Service
+): PersonStore.Service => {
+  const statement = (name: string, text: string): Statement => ({ name: `${p}person_${name}`, text })
+  const isErased = statement(
+    "erased",
+    `SELECT FROM ${p}people WHERE user_id = $1::bigint AND erased_at IS NOT NULL`
+  )
+  const list = statement(
+    "registrations",
+    `SELECT ${registrationColumns} FROM ${p}registrations WHERE athlete_id = $1::bigint ORDER BY id`
+  )
+  const erase = statement(
+    "erase",
+    `INSERT INTO ${p}people AS p (user_id, erased_at) VALUES ($1::bigint, $2::bigint)
+      ON CONFLICT (user_id) DO UPDATE SET erased_at = coalesce(p.erased_at, excluded.erased_at)`
+  )
+  // By the primary key: the index of users has active grants only.
+  const isOfUser = `user_id = $1::bigint AND application_id = ANY (ARRAY(SELECT id FROM ${p}applications))`
+  // In the order in which other saves lock grants.
+  const holdGrants = statement(
+    "hold_grants",
+    `SELECT application_id FROM ${p}grants WHERE ${isOfUser} ORDER BY application_id FOR UPDATE`
+  )
+  const removeGrants = statement("remove_grants", `DELETE FROM ${p}grants WHERE ${isOfUser}`)
+  const clearRegistrations = statement(
+    "clear_registrations",
+    `UPDATE ${p}registrations SET updates = $2::json, version = version + 1 WHERE athlete_id = $1::bigint RETURNING id`
+  )
+  // Clears attempts, too: responses may repeat the event. Rows are locked in the order of settling, where a statement can
+  // lock rows of all applications.
+  const isAbout =
+    "object_type = 'r' AND object_id = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($1::json)))"
+  const clearDeliveries = statement(
+    "clear_deliveries",
+    `UPDATE ${p}deliveries SET updates = NULL, attempts = NULL, claim_token = NULL, lease_ends = NULL,
+        state = CASE state WHEN 'p' THEN 'c' ELSE state END, ended_at = coalesce(ended_at, $2::bigint)
+      WHERE ${
+      isDivided ? isAbout : `id = ANY (ARRAY(SELECT id FROM ${p}deliveries WHERE ${isAbout} ORDER BY id FOR UPDATE))`
+    }`
+  )
+  const isOf = ({ applicationId, version }: Grant) => ({ grant }: { readonly grant: Grant }): boolean =>
+    grant.applicationId === applicationId && grant.version === version + 1
+
+  return {
+    isErased: (id) => Effect.map(query(isErased, [id]), (rows) => rows.length > 0),
+    registrations: (id) => Effect.map(query<RegistrationRow>(list, [id]), (rows) => rows.map(toRegistration)),
+    erase: ({ at, registrationIds, revocations, userId }) =>
+      transaction(Effect.gen(function*() {
+        // Waits for first grants, new registrations and consents in progress: the next statements see them.
+        yield* query(erase, [userId, millisOf(at)])
+        yield* query(holdGrants, [userId])
+        const active = yield* grants.listByUser(userId)
+        if (active.length !== revocations.length || !active.every((one) => revocations.some(isOf(one)))) {
+          return yield* new Conflict()
+        }
+        yield* Effect.forEach(revocations, (one) => grants.save(one), { discard: true })
+        yield* query(removeGrants, [userId])
+        // Waits for changes and redeliveries in progress. The next statement sees their deliveries.
+        const rows = yield* query<{ readonly id: Int8 }>(clearRegistrations, [userId, JSON.stringify(emptyUpdates)])
+        const ids = [...registrationIds, ...rows.map(({ id }) => Number(id))]
+        if (ids.length === 0) return
+        yield* query(excludeCopies(p), [])
+        yield* query(clearDeliveries, [JSON.stringify(ids), millisOf(at)])
+      }))
+  }
+}

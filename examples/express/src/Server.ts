@@ -29,6 +29,15 @@ export const make = (startlist: Startlist.Startlist): Express => {
     response.type("text").send(`Your connected applications:\n${lines.join("")}`)
   })
 
+  // The signed-in user leaves: first Startlist's records, then the server's own. After a failure, the user tries again.
+  app.post("/leave", express.urlencoded({ extended: false }), async ({ body: { csrf }, headers }, response) => {
+    const session = Users.signedIn(headers.cookie)
+    if (session === undefined || session.csrf !== String(csrf)) return response.status(403).send("Sign in first.\n")
+    await startlist.personalData.erase(session.user.id)
+    Users.remove(session.user.id)
+    return response.type("text").send("Your account and your connections are gone.\n")
+  })
+
   const form = express.urlencoded({ extended: false })
   app.get("/sign-in", (request, response) => {
     response.send(Users.signInPage(String(request.query["return_to"] ?? "/")))

@@ -4,6 +4,8 @@ import { randomBytes } from "node:crypto"
 
 const users = new Map<number, { readonly user: Startlist.User; readonly password: string }>()
 
+let last = 0
+
 interface Session {
   readonly user: Startlist.User
   /** Token of the forms, so that no other site can post them. */
@@ -14,12 +16,18 @@ const sessions = new Map<string, Session>()
 
 /** Adds a user. Returns the identifier. */
 export const add = (user: Omit<Startlist.User, "id">, password: string): number => {
-  const id = users.size + 1
+  const id = ++last
   users.set(id, { user: { ...user, id }, password })
   return id
 }
 
 export const find = (id: number): Startlist.User | undefined => users.get(id)?.user
+
+/** Removes a user and the sessions of the user. The identifier is not used again. */
+export const remove = (id: number): void => {
+  users.delete(id)
+  for (const [key, { user }] of sessions) if (user.id === id) sessions.delete(key)
+}
 
 /** Starts a session. Returns its cookie. */
 export const signIn = (email: string, password: string): string | undefined => {

@@ -37,22 +37,58 @@ describe("beside Startlist, the Express server", () => {
     expect((await get("/nowhere")).status).toBe(404)
   })
 
+  const addUser = (role: Startlist.User["role"], email: string) => {
+    const person = { role, email, firstName: "Ada" }
+    return { ...person, id: Users.add(person, "ada") }
+  }
+
+  /** An application that this user has connected, and the query of its request. */
+  const connected = async (user: Startlist.User) => {
+    const { applications, consents } = server.startlist
+    const owner = addUser("platform", `owner-${user.id}@club.example`)
+    const created = await applications.create(owner.id, { name: "Race Day", redirectUris: [] })
+    if (!created.ok) throw new Error(created.message)
+    const query = String(
+      new URLSearchParams({
+        response_type: "code",
+        client_id: String(created.application.id),
+        redirect_uri: "http://localhost/",
+        scope: "profile:read read"
+      })
+    )
+    expect((await consents.allow(query, user)).ok).toBe(true)
+    return query
+  }
+
   it("has a page with the applications that its user has connected", async () => {
     expect((await fetch(new URL("/connections", server.url), { redirect: "manual" })).status).toBe(303)
-    const { applications, consents } = server.startlist
-    const person: Omit<Startlist.User, "id"> = { role: "platform", email: "ada@club.example", firstName: "Ada" }
-    const user = { ...person, id: Users.add(person, "ada") }
-    const created = await applications.create(user.id, { name: "Race Day", redirectUris: [] })
-    if (!created.ok) throw new Error(created.message)
-    const query = new URLSearchParams({
-      response_type: "code",
-      client_id: String(created.application.id),
-      redirect_uri: "http://localhost/",
-      scope: "profile:read read"
-    })
-    expect((await consents.allow(String(query), user)).ok).toBe(true)
+    await connected(addUser("platform", "ada@club.example"))
     const page = await get("/connections", { cookie: Users.signIn("ada@club.example", "ada") ?? "" })
     expect(await page.text()).toBe("Your connected applications:\nRace Day: profile:read, read\n")
+  })
+
+  it("erases a person who leaves, also from Startlist, which refuses a consent that comes later", async () => {
+    const user = addUser("athlete", "lea@club.example")
+    const query = await connected(user)
+    const { consents, personalData, registrations } = server.startlist
+    const created = await registrations.create({ athleteId: user.id }, { comment: "Lea has a cold" })
+    if (!created.ok) throw new Error(created.message)
+    const cookie = Users.signIn("lea@club.example", "ada") ?? ""
+    const leave = (csrf: string) =>
+      fetch(new URL("/leave", server.url), { method: "POST", headers: { cookie }, body: new URLSearchParams({ csrf }) })
+    expect((await leave("guessed")).status).toBe(403)
+    expect(await personalData.export(user.id)).toMatchObject({
+      grants: [{ application: { name: "Race Day" } }],
+      registrations: [{ updates: { comment: "Lea has a cold" } }]
+    })
+    expect((await leave(Users.signedIn(cookie)?.csrf ?? "")).status).toBe(200)
+    expect(Users.find(user.id)).toBeUndefined()
+    const { grants, registrations: [registration] } = await personalData.export(user.id)
+    expect([grants, registration?.updates.comment]).toEqual([[], ""])
+    // A consent page that was open in another window.
+    const late = await consents.allow(query, user)
+    expect(late).toMatchObject({ ok: true, redirect: expect.stringContaining("error=access_denied") })
+    expect((await personalData.export(user.id)).grants).toEqual([])
   })
 
   it("can have an error page of its own in place of Startlist's", async () => {

@@ -12,6 +12,7 @@ import { DeliveryId } from "@startlist/core/Delivery"
 import { Sequence, Updates } from "@startlist/core/Event"
 import { Events } from "@startlist/core/Events"
 import { OAuth } from "@startlist/core/OAuth"
+import { PersonalData } from "@startlist/core/PersonalData"
 import { emptyUpdates, type Registration, RegistrationId } from "@startlist/core/Registration"
 import { Registrations } from "@startlist/core/Registrations"
 import type { Services } from "@startlist/core/Services"
@@ -24,6 +25,13 @@ import * as Plain from "./Plain.ts"
 const notFound = { ok: false, reason: "not_found" } as const
 
 const impossible = (field: string) => ({ reason: "invalid", field, message: "no user has this identifier" }) as const
+
+const impossibleObject = {
+  ok: false,
+  reason: "invalid",
+  field: "object_id",
+  message: "a positive integer below 2^53"
+} as const
 
 const invalid = (problem: { readonly field: string; readonly message: string }) =>
   Effect.succeed({ ok: false, reason: "invalid", field: problem.field, message: problem.message } as const)
@@ -90,6 +98,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
     const oauth = yield* OAuth
     const subscriptions = yield* Subscriptions
     const deliveries = yield* Deliveries
+    const personalData = yield* PersonalData
 
     /** Runs an effect with an identifier, if the number is one. */
     const onId = <I, A, B>(
@@ -196,9 +205,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
           const field = impossibleParty(parties)
           if (field !== undefined) return { ok: false, ...impossible(field) }
           const registration = registrationOf(id)
-          if (Option.isNone(registration)) {
-            return { ok: false, reason: "invalid", field: "object_id", message: "a positive integer below 2^53" }
-          }
+          if (Option.isNone(registration)) return impossibleObject
           const wrong = impossibleUpdate(updates)
           if (wrong !== undefined) return { ok: false, ...wrong }
           if (sequence !== undefined && !isSequence(sequence)) {
@@ -229,6 +236,24 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
                 Effect.catchTag("GrantNotFound", () => Effect.succeed(notFound))
               )
           )
+      },
+      personalData: {
+        export: (userId) =>
+          onId(userOf(userId), { grants: [], registrations: [] }, (user) =>
+            Effect.zipWith(personalData.export(user), DateTime.now, Plain.toPersonalData)),
+        erase: async (userId, registrationIds = []) => {
+          const ids = Option.all(registrationIds.map(registrationOf))
+          if (Option.isNone(ids)) {
+            return impossibleObject
+          }
+          return onId(
+            userOf(userId),
+            { ok: false, ...impossible("user_id") },
+            (user) =>
+              Effect.map(personalData.erase(user, ids.value), (revoked) =>
+                ({ ok: true, revoked }) as const)
+          )
+        }
       },
       subscriptions: {
         find: (applicationId) =>

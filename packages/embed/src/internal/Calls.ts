@@ -95,6 +95,20 @@ export interface Calls {
     /** Revokes an application's access for the user. Afterwards its tokens are invalid, and the event is saved. */
     readonly revoke: (applicationId: number, userId: number) => Promise<Plain.Result<{}, Plain.NotFound>>
   }
+  readonly personalData: {
+    /** What Startlist stores about a person. */
+    readonly export: (userId: number) => Promise<Plain.PersonalData>
+    /**
+     * Erases a person in one save, and says how many grants it has revoked. Afterwards no text of the person is stored, and
+     * the applications are notified. Refuses every later consent and registration of this user: the identifier must not be
+     * given to another person. `registrationIds`: registrations of the person that your server stores itself. Stop reporting
+     * their texts first. If the promise rejects, repeat the call.
+     */
+    readonly erase: (
+      userId: number,
+      registrationIds?: ReadonlyArray<number>
+    ) => Promise<Plain.Result<{ readonly revoked: number }, Plain.Invalid>>
+  }
   readonly subscriptions: {
     /** The application's one subscription. */
     readonly find: (applicationId: number) => Promise<Plain.Subscription | undefined>

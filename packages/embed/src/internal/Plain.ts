@@ -8,6 +8,7 @@ import type * as CoreDelivery from "@startlist/core/Delivery"
 import type { Updates } from "@startlist/core/Event"
 import * as CoreAccess from "@startlist/core/Access"
 import type { Authorized } from "@startlist/core/OAuth"
+import type { Exported } from "@startlist/core/PersonalData"
 import type * as CoreRegistration from "@startlist/core/Registration"
 import type * as CoreSubscription from "@startlist/core/Subscription"
 import * as CoreUser from "@startlist/core/User"
@@ -161,6 +162,19 @@ export const toRegistration = ({ id, parties, updates }: CoreRegistration.Regist
     platformUserId: Option.getOrUndefined(parties.platformUserId)
   },
   updates
+})
+
+/** The records about a person. */
+export interface PersonalData {
+  /** Oldest first. */
+  readonly grants: ReadonlyArray<Authorization>
+  /** Registrations of the athlete in Startlist, oldest first. */
+  readonly registrations: ReadonlyArray<Registration>
+}
+
+export const toPersonalData = ({ grants, registrations }: Exported, now: DateTime.Utc): PersonalData => ({
+  grants: grants.map((one) => toAuthorization(one, now)),
+  registrations: registrations.map(toRegistration)
 })
 
 export interface Subscription {

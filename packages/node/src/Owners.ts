@@ -15,7 +15,7 @@ const make = Effect.gen(function*() {
     ownerId === undefined ? change : transaction(Effect.zipRight(hold(ownerId), change))
   return Applications.of({
     ...applications,
-    create: (ownerId, settings) => holding(ownerId, applications.create(ownerId, settings)),
+    create: (ownerId, ...given) => holding(ownerId, applications.create(ownerId, ...given)),
     change: (id, settings) => holding(settings.ownerId, applications.change(id, settings))
   })
 })

@@ -159,8 +159,7 @@ const finds: ReadonlyArray<Fault<Change>> = [
       return { ...delivery, event: { ...delivery.event, updates } }
     }
     return {
-      log: (request) =>
-        Effect.map(log(request), Arr.map((entry) => ({ ...entry, delivery: copied(entry.delivery) })))
+      log: (request) => Effect.map(log(request), Arr.map((entry) => ({ ...entry, delivery: copied(entry.delivery) })))
     }
   }),
   grants("find", "an erasure leaves its grants in an index of applications", ({ find, listByApplication, save }) => {

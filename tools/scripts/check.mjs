@@ -1,4 +1,5 @@
 /** `npm run check`: types, lint, layers, format and words. Prints nothing unless something is wrong. */
+import "./engines.mjs"
 import { spawnSync } from "node:child_process"
 import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"

@@ -24,8 +24,13 @@ export interface Options {
   readonly timeout?: Duration.DurationInput
   /** Maximum number of requests that are processed at the same time. The others are refused with 503. Default: no limit. */
   readonly capacity?: number
-  /** Whether a request may be handled longer than `timeout`, for example because it copies files. Default: none may. */
-  readonly isUntimed?: (request: Request) => boolean
+  /**
+   * Maximum time for handling a request; `undefined` is no limit, for example for a copy of files. Then the client gets
+   * 503 immediately, and the request is interrupted: what it must complete may take longer. Default: `timeout`.
+   */
+  readonly limitOf?: (request: Request) => Duration.DurationInput | undefined
+  /** Called for each request that has reached its limit, in milliseconds, after the client has got its response. */
+  readonly onLate?: (request: Request, response: Response, limit: number) => void
 }
 
 /**
@@ -44,7 +49,7 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
     const log = (message: string, cause?: Cause.Cause<unknown>) => run(Effect.logError(message, cause))
     const trusted = parseNetworks(trustedProxies)
     const timeout = Duration.toMillis(options.timeout ?? "30 seconds")
-    const { capacity = Infinity, isUntimed = () => false } = options
+    const { capacity = Infinity, limitOf = () => timeout, onLate = () => {} } = options
     const takeTurn = makeTurns()
     let running = 0
 
@@ -69,13 +74,23 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
         release()
         answer(outgoing, exit)
       })
-      if (interrupt !== undefined) release = watch(interrupt, outgoing, isUntimed(request) ? undefined : timeout)
+      if (interrupt !== undefined) release = watch(interrupt, outgoing, request)
     }
 
     /** Interrupts a running request when the client disconnects or its time is over, until it has ended. */
-    const watch = (interrupt: () => void, outgoing: ServerResponse, limit?: number) => {
+    const watch = (interrupt: () => void, outgoing: ServerResponse, request: Request) => {
       running++
-      const timer = limit === undefined ? undefined : setTimeout(interrupt, limit)
+      const limit = limitOf(request)
+      const answerLate = (millis: number): void => {
+        if (outgoing.headersSent || outgoing.destroyed) return
+        write(outgoing, tooSlow)
+        interrupt()
+        onLate(request, tooSlow, millis)
+      }
+      const startTimer = (millis: number) =>
+        // If the process was busy, first take the results that are waiting.
+        setTimeout(() => setImmediate(answerLate, millis), millis)
+      const timer = limit === undefined ? undefined : startTimer(Duration.toMillis(limit))
       outgoing.once("close", interrupt)
       return () => {
         running--

@@ -93,16 +93,32 @@ describe("limits of the node:http binding", () => {
           Effect.as(ok("copied")),
           Effect.onInterrupt(() => Queue.offer(seen, `${path} is interrupted`))
         )
-      const isUntimed = ({ path }: Http.Request) => path === "/copy"
-      const listener = yield* NodeHttp.listener(handler, { timeout: "50 millis", isUntimed })
+      const late: Array<string> = []
+      const listener = yield* NodeHttp.listener(handler, {
+        limitOf: ({ path }) => path === "/copy" ? undefined : "50 millis",
+        onLate: ({ path }, { status }, limit) => late.push(`${path} ${status} ${limit}`)
+      })
       const port = yield* listen(listener)
       expect((yield* send(port, "/other")).status).toBe(503)
       expect((yield* send(port, "/copy")).body).toBe("copied")
+      expect(late).toEqual(["/other 503 50"])
       const socket = connect(port, "127.0.0.1", () => socket.write("GET /copy?forever HTTP/1.1\r\nHost: x\r\n\r\n"))
       expect(Array.from(yield* Queue.takeN(seen, 4)))
         .toEqual(["/other begins", "/other is interrupted", "/copy begins", "/copy begins"])
       socket.destroy()
       expect(yield* Queue.take(seen)).toBe("/copy is interrupted")
+    }))
+
+  it.scopedLive("a request that cannot be interrupted is answered in time, and keeps its place until it ends", () =>
+    Effect.gen(function*() {
+      const held = yield* Deferred.make<void>()
+      const handler = answering(() => Effect.uninterruptible(Effect.as(Deferred.await(held), ok("done"))))
+      const options = { capacity: 1, limitOf: () => "50 millis" as const }
+      const port = yield* Effect.flatMap(NodeHttp.listener(handler, options), listen)
+      const late = yield* send(port, "/")
+      expect([late.status, late.headers["retry-after"], late.headers["connection"]]).toEqual([503, "5", "close"])
+      expect((yield* send(port, "/")).body).toBe("Busy")
+      yield* Deferred.succeed(held, undefined)
     }))
 
   it.scopedLive("a client that continues to send gets its whole response", () =>

@@ -2,6 +2,7 @@
  * Bundles the program from the sources, and creates the image of the embedded database, if something has changed since
  * the last build.
  */
+import "../../../tools/scripts/engines.mjs"
 import { execFile } from "node:child_process"
 import { createHash, randomUUID } from "node:crypto"
 import { readdirSync, readFileSync, statSync } from "node:fs"
@@ -66,7 +67,7 @@ const bundle = async () => {
   const began = Date.now()
   const { metafile, outputFiles } = await esbuild.build({
     absWorkingDir: root,
-    entryPoints: { startlist: "packages/node/src/main.ts", image: "packages/node/src/internal/image.ts" },
+    entryPoints: { startlist: "packages/node/src/main.ts", image: "packages/node/src/data/image.ts" },
     outdir: folder,
     write: false,
     metafile: true,

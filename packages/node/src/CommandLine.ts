@@ -11,10 +11,10 @@ import { identity } from "effect/Function"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Help from "./Help.ts"
-import * as Completions from "./Completions.ts"
+import * as Completions from "./commands/Completions.ts"
 import { startlist, tree } from "./Commands.ts"
-import { version } from "./internal/version.ts"
-import { CommandFailed } from "./CommandFailed.ts"
+import { version } from "./Version.ts"
+import { CommandFailed } from "./commands/Terminal.ts"
 
 const plain = (text: string): string => process.stdout.isTTY === true ? text : stripVTControlCharacters(text)
 

@@ -8,8 +8,9 @@ import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import { isTrusted, networkOf, parseNetworks } from "@startlist/http/ClientAddress"
 import * as NodeHttp from "@startlist/http/NodeHttp"
-import { InvalidConfiguration } from "./Configuration.ts"
+import { InvalidConfiguration } from "./settings/Configuration.ts"
 
+/** A bound socket. */
 export interface Listener {
   /** The port on which it listens. */
   readonly port: number
@@ -26,6 +27,7 @@ export interface Listener {
   readonly retire: Effect.Effect<void>
 }
 
+/** Limits on connections. */
 export interface Limits {
   /** Maximum number of open connections. */
   readonly maxConnections: number

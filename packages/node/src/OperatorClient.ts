@@ -11,7 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Api } from "./operator/Api.ts"
-import { CommandFailed } from "./CommandFailed.ts"
+import { CommandFailed } from "./commands/Terminal.ts"
 import type { Target } from "./Target.ts"
 
 const decodeRefusal = Schema.decodeOption(Schema.parseJson(Schema.Struct({ message: Schema.String })))

@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
+import * as Runtime from "effect/Runtime"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type { Callbacks } from "@startlist/core/Callbacks"
@@ -19,7 +20,7 @@ import * as Worker from "@startlist/core/Worker"
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
 import * as ApiResponse from "@startlist/http/api/ApiResponse"
-import type { Handler, Request } from "@startlist/http/Http"
+import type { Handler, Request, Response } from "@startlist/http/Http"
 import * as NodeHttp from "@startlist/http/NodeHttp"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"
 import * as Pages from "@startlist/pages/Pages"
@@ -29,31 +30,32 @@ import * as Sessions from "@startlist/pages/Sessions"
 import type { FailureLimit } from "@startlist/http/FailureLimit"
 import { PasswordLimits } from "@startlist/pages/SignInLimit"
 import { HttpConfig } from "@startlist/http/HttpConfig"
-import { AccountStore } from "./AccountStore.ts"
-import * as AuditLog from "./AuditLog.ts"
-import * as Backup from "./Backup.ts"
-import { type Configuration, InvalidConfiguration, origin, publicUrls } from "./Configuration.ts"
-import * as Database from "./Database.ts"
-import * as Documentation from "./Documentation.ts"
-import * as AccountErasure from "./AccountErasure.ts"
-import { once } from "./internal/once.ts"
-import * as Keys from "./Keys.ts"
+import * as AccountErasure from "./accounts/AccountErasure.ts"
+import { AccountStore } from "./accounts/AccountStore.ts"
+import * as LocalAccounts from "./accounts/LocalAccounts.ts"
+import * as AuditLog from "./data/AuditLog.ts"
+import * as Backup from "./data/Backup.ts"
+import { DatabaseHealth } from "./data/DatabaseHealth.ts"
+import * as Keys from "./data/Keys.ts"
+import * as SealedSecrets from "./data/SealedSecrets.ts"
+import * as Storage from "./data/Storage.ts"
+import * as Description from "./description/Routes.ts"
 import * as Listener from "./Listener.ts"
-import * as LocalAccounts from "./LocalAccounts.ts"
-import * as Log from "./Log.ts"
-import * as Metrics from "./Metrics.ts"
-import * as Deliveries from "./metrics/Deliveries.ts"
-import * as Requests from "./metrics/Requests.ts"
-import * as Tokens from "./metrics/Tokens.ts"
 import type * as OperatorApi from "./operator/OperatorApi.ts"
-import { isBackup } from "./OperatorToken.ts"
+import { isBackup } from "./operator/OperatorToken.ts"
 import * as Owners from "./Owners.ts"
-import * as RequestId from "./RequestId.ts"
-import * as RequestLog from "./RequestLog.ts"
-import * as SealedSecrets from "./SealedSecrets.ts"
-import { Process } from "./processes/Process.ts"
-import { logDoubts } from "./Settings.ts"
+import { Member } from "./processes/Member.ts"
+import { type Configuration, InvalidConfiguration, origin, publicUrls } from "./settings/Configuration.ts"
+import { logDoubts } from "./settings/Warnings.ts"
+import { once } from "./SharedWork.ts"
 import * as Status from "./Status.ts"
+import * as DeliveryMetrics from "./telemetry/DeliveryMetrics.ts"
+import * as Gauges from "./telemetry/Gauges.ts"
+import * as Log from "./telemetry/Log.ts"
+import * as Metrics from "./telemetry/Metrics.ts"
+import * as RequestLog from "./telemetry/RequestLog.ts"
+import * as RequestMetrics from "./telemetry/RequestMetrics.ts"
+import * as TokenMetrics from "./telemetry/TokenMetrics.ts"
 
 /** The log line of a complete start, with the next step for the operator. */
 const startLine = (configuration: Configuration, url: string, database: string): string => {
@@ -76,7 +78,7 @@ const purge = (auditRetention: Duration.Duration) =>
   })
 
 /** Updates the gauges periodically, because a collector gets them without requesting them. */
-const sample = Effect.flatMap(Metrics.makeLook, (look) => Effect.repeat(look, Schedule.spaced("10 seconds")))
+const sample = Effect.flatMap(Gauges.make, (update) => Effect.repeat(update, Schedule.spaced("10 seconds")))
 
 /** The operator API, loaded on its first request, so that the start is faster. */
 const makeOperatorApi = (token: Redacted.Redacted<string>) =>
@@ -92,11 +94,32 @@ const makeOperatorApi = (token: Redacted.Redacted<string>) =>
 
 /** Routes of the role `api` besides the operator API: documentation, protocol, pages. */
 export const apiRoutes = Effect.map(
-  Effect.all([Documentation.routes, Protocol.routes, Pages.routes, Pages.signIn, Pages.welcome]),
+  Effect.all([Description.routes, Protocol.routes, Pages.routes, Pages.signIn, Pages.welcome]),
   ([documentation, protocol, pages, signIn, welcome]) => [...documentation, ...protocol, ...pages, ...signIn, welcome]
 )
 
-/** The handler for all routes of this node. */
+/**
+ * Maximum time until the response, if the database does not answer. A single call of a store ends after four seconds, but
+ * a request may make several.
+ */
+const answerWithin = Duration.millis(4500)
+
+/** Changes by the operator may take longer, because they may concern many deliveries. */
+const operatorLimit = Duration.seconds(30)
+
+/** Requests that validate a callback have the time for that in addition. */
+const validating = /^\/(?:api\/v1\/webhook_subscription|developer\/)/
+
+const limitsOf =
+  ({ policy }: Configuration, isUntimed: (request: Request) => boolean) =>
+  (request: Request): Duration.Duration | undefined => {
+    if (isUntimed(request)) return undefined
+    if (request.method === "GET" || request.method === "HEAD") return answerWithin
+    if (request.path.startsWith("/operator/")) return operatorLimit
+    return validating.test(request.path) ? Duration.sum(answerWithin, policy.callbackTimeout) : answerWithin
+  }
+
+/** The handler for all routes of this node, and what is done after a request that took too long. */
 const makeHandler = Effect.fnUntraced(
   function*(
     configuration: Configuration,
@@ -126,13 +149,17 @@ const makeHandler = Effect.fnUntraced(
         ? operatorApi(request)
         : refusing(request)
     const handler = Router.make([...status, ...routes], otherwise)
-    const routeOf = Requests.routesOf(handler)
-    return RequestId.identified(
-      traced(handler, routeOf),
-      Requests.makeRecord(routeOf),
-      common,
-      RequestLog.make(configuration, routeOf)
-    )
+    const routeOf = RequestMetrics.routesOf(handler)
+    const record = RequestMetrics.makeRecord(routeOf)
+    const log = RequestLog.makeLog(configuration, routeOf)
+    const runtime = yield* Effect.runtime()
+    return {
+      handler: RequestLog.identified(traced(handler, routeOf), record, common, log),
+      onLate: (request: Request, response: Response, millis: number) => {
+        record(request, response, millis / 1000)
+        if (Option.isSome(log)) Runtime.runFork(runtime)(log.value(request, response, millis / 1000))
+      }
+    }
   }
 )
 
@@ -149,7 +176,7 @@ const layerSite = (configuration: Configuration, keys: Keys.Keys, url: string): 
 
 /** With a collector, each delivery attempt is a span in the trace of its event. */
 const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks> => {
-  const dispatcher = Deliveries.layerCallbacks(Dispatcher.layerWith({
+  const dispatcher = DeliveryMetrics.layerCallbacks(Dispatcher.layerWith({
     allow: configuration.callbackAllow.flatMap((cidr) => Option.toArray(parseBlock(cidr))),
     traceparent: configuration.callbackTraceparent
   }))
@@ -161,7 +188,7 @@ const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks> =>
 /** The core's services and the sign-in. */
 const layerCore = (configuration: Configuration, keys: Keys.Keys, failureLimit: Layer.Layer<FailureLimit>) =>
   Layer.mergeAll(
-    Owners.layer.pipe(Layer.provideMerge(AccountErasure.layer), Layer.provideMerge(Tokens.layer(Services.layer))),
+    Owners.layer.pipe(Layer.provideMerge(AccountErasure.layer), Layer.provideMerge(TokenMetrics.layer(Services.layer))),
     LocalAccounts.layerWith(keys.masterKeys),
     Backup.layer(configuration.dataDir),
     AuditLog.layerAudit,
@@ -174,7 +201,7 @@ const layerCore = (configuration: Configuration, keys: Keys.Keys, failureLimit: 
   )
 
 /** Loaded only if there is a collector. */
-const telemetry = Effect.promise(() => import("./Telemetry.ts"))
+const telemetry = Effect.promise(() => import("./telemetry/OpenTelemetry.ts"))
 
 const layerTelemetry = (configuration: Configuration): Layer.Layer<never> =>
   Option.isSome(configuration.otlp.traces) || Option.isSome(configuration.otlp.metrics)
@@ -185,7 +212,7 @@ const layerTelemetry = (configuration: Configuration): Layer.Layer<never> =>
 const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnListening) =>
   Effect.gen(function*() {
     const { host, port, roles } = configuration
-    const { closed, total } = yield* Effect.mapError(SealedSecrets.look(100), Database.toConfigurationError("database"))
+    const { closed, total } = yield* Effect.mapError(SealedSecrets.look(100), Storage.toConfigurationError("database"))
     if (total > 0 && closed.length === total) {
       return yield* new InvalidConfiguration({
         message: "MASTER_KEY: no key opens any of the signing secrets in the database. "
@@ -193,16 +220,17 @@ const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnList
       })
     }
     const draining = yield* Ref.make(false)
-    const process = yield* Process
+    const process = yield* Member
     const metrics = process.metrics(yield* Metrics.makeRender(configuration.installation))
     const listener = process.listens ? yield* Listener.bind(host, port, configuration) : Listener.deaf(port)
     const url = origin(host, listener.port)
     const site = Sessions.layer.pipe(Layer.provideMerge(layerSite(configuration, keys, url)))
     yield* Effect.provide(
       Effect.gen(function*() {
-        const handler = yield* makeHandler(configuration, keys, draining, metrics)
-        const limits = { capacity: configuration.maxRequests, isUntimed: isBackup(keys.operatorToken) }
-        yield* listener.serve(yield* NodeHttp.listener(handler, limits))
+        const { handler, onLate } = yield* makeHandler(configuration, keys, draining, metrics)
+        const limitOf = limitsOf(configuration, isBackup(keys.operatorToken))
+        const options = { capacity: configuration.maxRequests, limitOf, onLate }
+        yield* listener.serve(yield* NodeHttp.listener(handler, options))
       }),
       site
     )
@@ -211,7 +239,7 @@ const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnList
       ...(roles.has("worker") ? [yield* Effect.fork(Worker.run)] : []),
       ...(process.purges ? [yield* Effect.fork(Retention.repeatedly(purge(configuration.auditRetention)))] : [])
     ]
-    const { description } = yield* Database.Database
+    const { description } = yield* DatabaseHealth
     yield* process.announce(startLine(configuration, url, description))
     yield* onListening(url)
     yield* Effect.fork(process.retire(listener.retire))
@@ -232,13 +260,13 @@ export type OnListening = (url: string) => Effect.Effect<unknown>
 /** Runs the service with this configuration until it is interrupted. Fails if it cannot start. */
 export const run = (configuration: Configuration, onListening: OnListening = () => Effect.void) =>
   Effect.gen(function*() {
-    const process = yield* Process
+    const process = yield* Member
     if (process.isOnly) yield* logDoubts(configuration)
     const keys = yield* Keys.load(configuration)
     return yield* node(configuration, keys, onListening).pipe(
       Effect.provide(
         layerCore(configuration, keys, process.failureLimit).pipe(
-          Layer.provideMerge(Deliveries.layerStores(Database.layer(configuration, keys)))
+          Layer.provideMerge(DeliveryMetrics.layerStores(Storage.layer(configuration, keys)))
         )
       )
     )

@@ -1,19 +1,37 @@
 /** Health, readiness and metrics of this process. */
+import { isIP } from "node:net"
+import { hostname } from "node:os"
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
 import * as Response from "@startlist/http/api/ApiResponse"
 import { header, type Request } from "@startlist/http/Http"
 import type { Endpoint, Route } from "@startlist/http/Router"
-import { Database } from "./Database.ts"
-import type * as Metrics from "./Metrics.ts"
-import { isOperator, makeRefuseStranger } from "./OperatorToken.ts"
+import { DatabaseHealth } from "./data/DatabaseHealth.ts"
+import type * as Metrics from "./telemetry/Metrics.ts"
+import { isOperator, makeRefuseStranger } from "./operator/OperatorToken.ts"
 
 const notReady = (status: string) => Response.json(503, { status }, { "retry-after": "5" })
 
-/** Whether a request comes from this machine, and not through a proxy on it. */
+const isLoopback = (address: string): boolean => /^(?:127\.|::1$|::ffff:127\.)/.test(address)
+
+/**
+ * Whether a request names this machine. A page whose own name was pointed to this machine (DNS rebinding) sends that
+ * name, and could otherwise read the response.
+ */
+const namesThisMachine = (request: Request): boolean => {
+  const url = `http://${header(request, "host") ?? ""}`
+  const name = URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, "") : ""
+  return name === "localhost" || name === hostname().toLowerCase() || (isIP(name) !== 0 && isLoopback(name))
+}
+
+/** Whether a browser sends the request for a page of another site. */
+const isCrossSite = (request: Request): boolean =>
+  header(request, "origin") !== undefined || /^(?:cross|same)-site$/.test(header(request, "sec-fetch-site") ?? "")
+
+/** Whether a program on this machine sends the request, and not a proxy, or a browser for a page from elsewhere. */
 const isLocal = (request: Request): boolean =>
-  /^(?:127\.|::1$|::ffff:127\.)/.test(request.address) &&
+  isLoopback(request.address) && namesThisMachine(request) && !isCrossSite(request) &&
   header(request, "x-forwarded-for") === undefined && header(request, "forwarded") === undefined
 
 const probes = new Set(["/healthz", "/readyz", "/metrics"])
@@ -31,14 +49,14 @@ const route = (path: string, get: Endpoint): Route => ({
 /**
  * - `/healthz`: 200 while the process answers.
  * - `/readyz`: 200 if the database takes writes and has this program's tables; 503 if not, and while `draining`.
- * - `/metrics`: Prometheus text, for requests with the operator token or from this machine.
+ * - `/metrics`: Prometheus text, for requests with the operator token or by programs on this machine.
  */
 export const routes = Effect.fnUntraced(function*(
   token: Redacted.Redacted<string>,
   draining: Ref.Ref<boolean>,
   metrics: Effect.Effect<Metrics.Page>
 ) {
-  const database = yield* Database
+  const database = yield* DatabaseHealth
   const isAllowed = isOperator(token)
   const refuseStranger = yield* makeRefuseStranger
 

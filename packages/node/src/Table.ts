@@ -1,5 +1,5 @@
 /** Records as tables for people. */
-import { printable } from "./internal/printable.ts"
+import { printable } from "./commands/Terminal.ts"
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)

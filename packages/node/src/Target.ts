@@ -3,9 +3,9 @@ import { readFile } from "node:fs/promises"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { CommandFailed } from "./CommandFailed.ts"
-import * as Configuration from "./Configuration.ts"
-import { operatorTokenFile } from "./Keys.ts"
+import { CommandFailed } from "./commands/Terminal.ts"
+import * as Configuration from "./settings/Configuration.ts"
+import { operatorTokenFile } from "./data/Keys.ts"
 
 export interface Target {
   readonly url: string

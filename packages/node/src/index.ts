@@ -3,6 +3,6 @@
  *
  * Each module is a namespace of its own: `Configuration.decode`, `Service.run`.
  */
-export * as Configuration from "./Configuration.ts"
+export * as Configuration from "./settings/Configuration.ts"
 export * as OperatorApi from "./OperatorApi.ts"
 export * as Service from "./Service.ts"

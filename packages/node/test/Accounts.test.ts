@@ -6,12 +6,10 @@ import { Embedded, Postgres, Seal, Users } from "@startlist/postgres"
 import { DateTime, Duration, Effect, Either, Layer, Option, Redacted, Schema, TestClock } from "effect"
 import { layer as testDatabase, TestDatabase } from "@startlist/test-support/TestDatabase"
 import * as MemoryAccounts from "@startlist/test-support/MemoryAccounts"
-import * as AccountStore from "../src/AccountStore.ts"
-import * as AuditLog from "../src/AuditLog.ts"
-import * as LocalAccounts from "../src/LocalAccounts.ts"
-import * as SqlAccountStore from "../src/SqlAccountStore.ts"
-import * as SqlAuditLog from "../src/SqlAuditLog.ts"
-import * as SqlTables from "../src/SqlTables.ts"
+import * as AccountStore from "../src/accounts/AccountStore.ts"
+import * as AuditLog from "../src/data/AuditLog.ts"
+import * as ServiceTables from "../src/data/ServiceTables.ts"
+import * as LocalAccounts from "../src/accounts/LocalAccounts.ts"
 import * as TestSecrets from "@startlist/testing/TestSecrets"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 
@@ -20,8 +18,8 @@ const { PasswordCheck } = Accounts
 type Kept = AccountStore.AccountStore | User.UserStore | AuditLog.AuditLog
 
 const seal = Seal.layerWith({ key: Redacted.make(Buffer.alloc(32, 3).toString("base64")) })
-const migrations = [SqlTables.migrations()]
-const sql = Layer.merge(SqlAccountStore.layer, SqlAuditLog.layer).pipe(Layer.provideMerge(Users.layer))
+const migrations = [ServiceTables.migrations()]
+const sql = Layer.merge(AccountStore.layer, AuditLog.layer).pipe(Layer.provideMerge(Users.layer))
 
 const memory: Layer.Layer<Kept> = Layer.merge(MemoryAccounts.accounts, MemoryAccounts.audit)
 

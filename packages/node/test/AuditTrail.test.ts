@@ -1,12 +1,23 @@
 /** The audit trail: it contains every operator call, and nobody can change or shorten it, not even with SQL. */
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Database, Embedded, Postgres, Seal } from "@startlist/postgres"
-import { DateTime, Effect, Either, Layer, Logger, Metric, MetricState, Redacted } from "effect"
+import {
+  DateTime,
+  Effect,
+  Either,
+  Fiber,
+  Layer,
+  Logger,
+  Metric,
+  MetricState,
+  Option,
+  Redacted,
+  TestClock
+} from "effect"
 import { Store } from "@startlist/core"
 import { layer as testDatabase, TestDatabase } from "@startlist/test-support/TestDatabase"
-import * as AuditLog from "../src/AuditLog.ts"
-import * as SqlAuditLog from "../src/SqlAuditLog.ts"
-import * as SqlTables from "../src/SqlTables.ts"
+import * as AuditLog from "../src/data/AuditLog.ts"
+import * as ServiceTables from "../src/data/ServiceTables.ts"
 import { eventually } from "@startlist/test-support/Eventually"
 import { createUser, operate } from "@startlist/test-support/Operator"
 import { within } from "@startlist/test-support/Patience"
@@ -15,17 +26,17 @@ import * as InProcessService from "@startlist/test-support/InProcessService"
 import { on } from "@startlist/test-support/InProcessService"
 
 const seal = Seal.layerWith({ key: Redacted.make(Buffer.alloc(32, 3).toString("base64")) })
-const migrations = [SqlTables.migrations()]
+const migrations = [ServiceTables.migrations()]
 
 const embedded = Layer.unwrapScoped(
   Effect.map(
     temporaryFolder,
-    (folder) => Layer.provideMerge(SqlAuditLog.layer, Embedded.layerWith({ folder, migrations }))
+    (folder) => Layer.provideMerge(AuditLog.layer, Embedded.layerWith({ folder, migrations }))
   )
 ).pipe(Layer.provide(seal), Layer.orDie)
 
 const postgres = Layer.unwrapEffect(
-  Effect.map(TestDatabase, ({ url }) => Layer.provideMerge(SqlAuditLog.layer, Postgres.layer({ url, migrations })))
+  Effect.map(TestDatabase, ({ url }) => Layer.provideMerge(AuditLog.layer, Postgres.layer({ url, migrations })))
 ).pipe(Layer.provide([seal, testDatabase]), Layer.orDie)
 
 const line = (at: number, action: string): AuditLog.NewLine => ({
@@ -214,22 +225,78 @@ const lost = Effect.sync(() =>
   )
 )
 
-it.effect("an entry that the database does not take is logged completely and counted", () =>
+it.scoped("an entry that the database does not take is logged completely and counted", () =>
   Effect.gen(function*() {
     const before = yield* lost
     const logged: Array<unknown> = []
     const logger = Logger.make(({ annotations }) => void logged.push(Object.fromEntries(annotations)))
-    const away = AuditLog.AuditLog.of({
-      together: (effect) => effect,
-      append: () => new Store.StoreError({ cause: new Error("away") }),
-      list: () => Effect.succeed([]),
-      purge: () => Effect.succeed(0)
-    })
+    const record = yield* AuditLog.makeRecord(() => new Store.StoreError({ cause: new Error("away") }))
     const { at: _at, ...rest } = { ...line(0, "operator_call"), detail: "POST /operator/v1/users 503" }
-    yield* AuditLog.record({ ...line(0, "operator_call"), ...rest }).pipe(
-      Effect.provideService(AuditLog.AuditLog, away),
+    yield* record({ ...line(0, "operator_call"), ...rest }).pipe(
       Effect.provide(Logger.replace(Logger.defaultLogger, logger))
     )
     expect(logged).toEqual([rest])
     expect([before.length, yield* lost]).toEqual([1, before.map((count) => count + 1)])
+  }))
+
+describe("entries that strangers cause", () => {
+  /** Records entries in virtual time, and returns those that were stored. */
+  const makeRecorder = Effect.gen(function*() {
+    const stored: Array<AuditLog.NewLine> = []
+    const record = yield* AuditLog.makeRecord((line) => Effect.sync(() => void stored.push(line)))
+    return { record, stored }
+  })
+  const now = (action: string) => Effect.map(DateTime.now, ({ epochMillis }) => line(epochMillis, action))
+
+  it.scoped("6000 wrong secrets in an hour are a hundred entries, and one per minute that counts the others", () =>
+    Effect.gen(function*() {
+      const { record, stored } = yield* makeRecorder
+      for (let minute = 0; minute < 60; minute++) {
+        yield* Effect.replicateEffect(Effect.flatMap(now("client_authentication_failed"), record), 100, {
+          discard: true
+        })
+        yield* TestClock.adjust("1 minute")
+      }
+      const more = stored.flatMap(({ detail }) => /^(\d+) more$/.exec(detail)?.[1] ?? [])
+      expect(stored.length - more.length).toBe(AuditLog.maxByStrangers)
+      expect(more.length).toBeLessThanOrEqual(60)
+      expect(more.map(Number).reduce((sum, count) => sum + count, 0)).toBe(6000 - AuditLog.maxByStrangers)
+      yield* Effect.flatMap(now("client_authentication_failed"), record)
+      expect(stored.at(-1)?.detail).not.toMatch(/more$/)
+    }))
+
+  it.scoped("a flood of one action hides no other, and nothing that needs a secret", () =>
+    Effect.gen(function*() {
+      const { record, stored } = yield* makeRecorder
+      const all = (action: string) =>
+        Effect.replicateEffect(Effect.flatMap(now(action), record), 200, { discard: true })
+      yield* Effect.forEach(["login_failed", "operator_call", "consent"], all)
+      yield* Effect.flatMap(now("operator_authentication_failed"), record)
+      const count = (action: string) => stored.filter((entry) => entry.action === action).length
+      expect(["login_failed", "operator_call", "consent", "operator_authentication_failed"].map(count))
+        .toEqual([AuditLog.maxByStrangers, 200, 200, 1])
+    }))
+
+  it.effect("the number is stored also if the service stops before the minute is over", () =>
+    Effect.gen(function*() {
+      const stored = yield* Effect.scoped(Effect.gen(function*() {
+        const { record, stored } = yield* makeRecorder
+        for (let i = 0; i < 150; i++) yield* Effect.flatMap(now("login_failed"), record)
+        return stored
+      }))
+      expect(stored.at(-1)?.detail).toBe("50 more")
+    }))
+})
+
+it.scoped("a request waits for less than a second for an entry that a slow database takes later", () =>
+  Effect.gen(function*() {
+    const stored: Array<string> = []
+    const record = yield* AuditLog.makeRecord(({ action }) =>
+      Effect.delay(Effect.sync(() => void stored.push(action)), "4 seconds")
+    )
+    const waiting = yield* Effect.fork(Effect.uninterruptible(record(line(0, "consent"))))
+    yield* TestClock.adjust("1 second")
+    expect([yield* Effect.map(Fiber.poll(waiting), Option.isSome), stored]).toEqual([true, []])
+    yield* TestClock.adjust("3 seconds")
+    expect(stored).toEqual(["consent"])
   }))

@@ -4,10 +4,9 @@ import { Effect } from "effect"
 import { readdirSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"
-import { printableJson } from "../src/internal/printable.ts"
+import { printableJson, showProgress } from "../src/commands/Terminal.ts"
 import { tree } from "../src/Commands.ts"
 import * as Help from "../src/Help.ts"
-import * as Progress from "../src/Progress.ts"
 import { render } from "../src/Table.ts"
 import { command, commandJson, runHere } from "@startlist/test-support/Commands"
 import { obtainTokens, redirectUri, subscribe } from "@startlist/test-support/Consent"
@@ -405,7 +404,7 @@ it("progress is one rewritten line on a terminal, and nothing elsewhere", () => 
   for (const isTTY of [true, false]) {
     let written = ""
     const lines = ["redelivered 200, skipped 0", "redelivered 200, skipped 12", ""]
-    for (const line of lines) Progress.show(line, { isTTY, write: (text) => void (written += text) })
+    for (const line of lines) showProgress(line, { isTTY, write: (text) => void (written += text) })
     expect(written).toBe(isTTY ? lines.map((line) => `\r\u001B[2K${line}`).join("") : "")
   }
 })

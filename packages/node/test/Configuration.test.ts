@@ -1,13 +1,14 @@
 /** Settings: the meaning of each variable, and one line that names a wrong one. */
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, LogLevel, Option, Redacted } from "effect"
-import { writeFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { Policy } from "@startlist/core"
 import { SignInLimit } from "@startlist/pages"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
-import * as Configuration from "../src/Configuration.ts"
+import * as Configuration from "../src/settings/Configuration.ts"
 
 const decode = (environment: Readonly<Record<string, string>>) => Configuration.decode(environment, false)
 
@@ -16,6 +17,29 @@ const key = Buffer.alloc(32, 7).toString("base64")
 const token = "t".repeat(32)
 
 const database = { DATABASE_URL: "postgres://me:secret-word@db.test:5432/startlist" }
+
+/** The tables of settings, aligned as `dprint` aligns them. */
+const tableOf = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const line = (row: ReadonlyArray<string>) => `| ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(" | ")} |`
+  const [head = [], ...body] = rows
+  return [line(head), line(widths.map((width) => "-".repeat(width))), ...body.map(line)].join("\n")
+}
+
+it("docs/configuration.md has a row for each setting: vitest -u writes the tables", async () => {
+  const file = fileURLToPath(new URL("../../../docs/configuration.md", import.meta.url))
+  const columns = ["variable", "values", "default", "meaning"]
+  const tables = Configuration.tables.map((settings) =>
+    tableOf([
+      columns,
+      ...settings.map(({ expected, initially, name, text }) => [`\`${name}\``, expected, initially, text])
+    ])
+  )
+  const before = readFileSync(file, "utf8")
+  expect(before.match(/^(?:\|.*\n)+/gm)).toHaveLength(tables.length)
+  const page = before.replace(/^(?:\|.*\n)+/gm, () => `${tables.shift()}\n`)
+  await expect(page).toMatchFileSnapshot(file)
+})
 
 describe("defaults", () => {
   it.effect("an empty environment gives the documented defaults", () =>

@@ -2,7 +2,7 @@
 import { expect, it } from "@effect/vitest"
 import { DateTime, Effect, Layer, Metric, MetricState, Option, Stream } from "effect"
 import { type Application, type Delivery, DeliveryQueue, type Event, type Subscription } from "@startlist/core"
-import * as Deliveries from "../src/metrics/Deliveries.ts"
+import * as Deliveries from "../src/telemetry/DeliveryMetrics.ts"
 
 /** Identifiers above this one belong to this test: other tests in the process use the same series. */
 const own = 1_000_000

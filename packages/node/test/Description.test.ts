@@ -6,7 +6,7 @@ import { Ajv2020 } from "ajv/dist/2020.js"
 import Ajv from "ajv"
 import addFormats from "ajv-formats"
 import { Fake } from "@startlist/fake"
-import { asyncDocument, document } from "@startlist/node/Description"
+import { asyncDocument, document } from "@startlist/node/description/OpenApiDocument"
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the documents are looked at from outside
 type Json = any

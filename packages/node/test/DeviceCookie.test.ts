@@ -1,18 +1,18 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Option, Redacted } from "effect"
 import { deviceLifetime } from "@startlist/pages/Sessions"
-import * as DeviceCookie from "../src/DeviceCookie.ts"
-import { keysFrom } from "../src/SigningKeys.ts"
+import * as SignedTokens from "../src/accounts/SignedTokens.ts"
+import { keysFrom } from "../src/accounts/SignedTokens.ts"
 
 const masterKey = (byte: number) => Redacted.make(Buffer.alloc(32, byte).toString("base64"))
 const keysOf = (first: number, ...others: ReadonlyArray<number>) =>
   keysFrom([masterKey(first), ...others.map(masterKey)], "device cookie")
 const keys = keysOf(1)
 const now = 1_700_000_000_000
-const cookie = DeviceCookie.extend(keys, "", "Ada@example.test", now)
+const cookie = SignedTokens.extendCookie(keys, "", "Ada@example.test", now)
 
 const isKnown = (value: string, email: string, at = now, by = keys) =>
-  Option.isSome(DeviceCookie.browserOf(by, value, email, at))
+  Option.isSome(SignedTokens.browserOf(by, value, email, at))
 
 describe("a device cookie", () => {
   it("proves a sign-in to its account only, without regard to case", () => {
@@ -48,12 +48,12 @@ describe("a device cookie", () => {
 
   it("has the last four accounts of a browser, each with a new identifier at every sign-in", () => {
     const people = ["a", "b", "c", "d", "e"].map((name) => `${name}@example.test`)
-    const all = people.reduce((value, email) => DeviceCookie.extend(keys, value, email, now), "")
+    const all = people.reduce((value, email) => SignedTokens.extendCookie(keys, value, email, now), "")
     expect(people.map((email) => isKnown(all, email))).toEqual([false, true, true, true, true])
-    const again = DeviceCookie.extend(keys, all, "d@example.test", now)
+    const again = SignedTokens.extendCookie(keys, all, "d@example.test", now)
     expect(again.length).toBe(all.length)
-    expect(DeviceCookie.browserOf(keys, again, "d@example.test", now))
-      .not.toEqual(DeviceCookie.browserOf(keys, all, "d@example.test", now))
+    expect(SignedTokens.browserOf(keys, again, "d@example.test", now))
+      .not.toEqual(SignedTokens.browserOf(keys, all, "d@example.test", now))
     expect(all.length).toBeLessThan(1000)
   })
 

@@ -10,9 +10,8 @@ import { Migrations, Postgres, Users } from "@startlist/postgres"
 import { Effect, Layer, Option } from "effect"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
-import * as AuditLog from "../src/AuditLog.ts"
-import { migrations } from "../src/Database.ts"
-import * as SqlAuditLog from "../src/SqlAuditLog.ts"
+import * as AuditLog from "../src/data/AuditLog.ts"
+import { all as migrations } from "../src/data/ServiceTables.ts"
 
 /** Rows by migration set and migration. */
 const rows: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>> = {
@@ -100,7 +99,7 @@ describe("upgrades", () => {
               for (const text of rows[other.table]?.[name] ?? []) yield* Effect.promise(() => admin.query(text))
             }
           }
-          const stores = Layer.mergeAll(Users.layer, SqlAuditLog.layer).pipe(
+          const stores = Layer.mergeAll(Users.layer, AuditLog.layer).pipe(
             Layer.provideMerge(Postgres.layer({ url, migrations: migrations.slice(1) })),
             Layer.provide(fixtures.seal)
           )

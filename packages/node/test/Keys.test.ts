@@ -3,8 +3,8 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import * as Configuration from "../src/Configuration.ts"
-import * as Keys from "../src/Keys.ts"
+import * as Configuration from "../src/settings/Configuration.ts"
+import * as Keys from "../src/data/Keys.ts"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 
 const mine = "an operator token of 32 characters".replaceAll(" ", "-")

@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from "@effect/vitest"
 import { Cause, Console, Effect, LogLevel } from "effect"
 import { Store } from "@startlist/core"
-import * as Log from "../src/Log.ts"
+import * as Log from "../src/telemetry/Log.ts"
 
 const refused = new Error("connect ECONNREFUSED 127.0.0.1:5432")
 const away = new Store.StoreError({ cause: new Error("a statement failed", { cause: refused }) })

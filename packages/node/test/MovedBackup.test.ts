@@ -7,7 +7,7 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
-import { move } from "../src/Backup.ts"
+import { move } from "../src/data/Backup.ts"
 
 /** A folder in memory, which is another file system than the temporary folder's on most machines. */
 const memory = "/dev/shm"

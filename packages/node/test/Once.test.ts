@@ -5,9 +5,9 @@ import { Accounts } from "@startlist/pages"
 import { Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import * as MemoryAccounts from "@startlist/test-support/MemoryAccounts"
 import * as TestSecrets from "@startlist/testing/TestSecrets"
-import * as Documentation from "../src/Documentation.ts"
-import { once } from "../src/internal/once.ts"
-import * as LocalAccounts from "../src/LocalAccounts.ts"
+import * as Documentation from "../src/description/Routes.ts"
+import { once } from "../src/SharedWork.ts"
+import * as LocalAccounts from "../src/accounts/LocalAccounts.ts"
 
 const accounts = LocalAccounts.layer.pipe(
   Layer.provide(MemoryAccounts.accounts),

@@ -5,8 +5,8 @@ import { Router } from "@startlist/http"
 import { refuse } from "@startlist/http/api/ApiResponse"
 import { OperatorApi } from "@startlist/node"
 import { Redacted } from "effect"
-import * as Requests from "../src/metrics/Requests.ts"
-import { isBackup } from "../src/OperatorToken.ts"
+import * as Requests from "../src/telemetry/RequestMetrics.ts"
+import { isBackup } from "../src/operator/OperatorToken.ts"
 import { paths } from "../src/operator/Paths.ts"
 
 const routeOf = Requests.routesOf(Router.make([], Router.fallback(refuse)))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { isAcceptable } from "../src/Password.ts"
+import { isAcceptable } from "../src/accounts/Password.ts"
 
 describe("a new password", () => {
   for (

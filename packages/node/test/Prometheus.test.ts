@@ -1,7 +1,7 @@
 /** Effect's metrics in the format of Prometheus. */
 import { expect, it } from "@effect/vitest"
 import { Effect, Metric, MetricBoundaries } from "effect"
-import { render } from "../src/internal/prometheus.ts"
+import { render } from "../src/telemetry/Prometheus.ts"
 
 it.effect("counters and histograms have each family once, cumulative buckets and escaped labels; others are omitted", () =>
   Effect.gen(function*() {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Ref, TestClock } from "effect"
-import { shared } from "../src/internal/shared.ts"
+import { shared } from "../src/SharedWork.ts"
 
 const makeWork = Effect.gen(function*() {
   const runs = yield* Ref.make(0)

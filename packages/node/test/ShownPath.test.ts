@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { shownPath } from "../src/ShownPath.ts"
+import { shownPath } from "../src/telemetry/RequestLog.ts"
 
 describe("the path of a request in logs, traces and the audit", () => {
   it("is unchanged if it could be one of our paths", () => {

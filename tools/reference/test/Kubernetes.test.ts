@@ -15,7 +15,7 @@ import { Service } from "kubernetes-models/v1/Service"
 import { parse, parseAllDocuments } from "yaml"
 import { repository } from "@startlist/test-support/CleanCopy"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
-import * as Configuration from "@startlist/node/Configuration"
+import * as Configuration from "@startlist/node/settings/Configuration"
 
 const folder = join(repository, "packaging/kubernetes")
 const read = (name: string): string => readFileSync(join(folder, name), "utf8")

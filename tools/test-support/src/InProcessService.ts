@@ -1,5 +1,5 @@
 /** The whole service in the process of the test, with its own PostgreSQL database. */
-import * as Configuration from "@startlist/node/Configuration"
+import * as Configuration from "@startlist/node/settings/Configuration"
 import { run } from "@startlist/node/Service"
 import { Cause, Context, Deferred, Effect, Fiber, Layer, Redacted, Runtime, type Scope } from "effect"
 import type { Target } from "./Operator.ts"

@@ -1,7 +1,7 @@
 /** Users, password hashes, sessions and the audit trail in memory. Only for tests. */
 import { type Secrets, User } from "@startlist/core"
-import { type Account, AccountStore, isLive, type Session } from "@startlist/node/AccountStore"
-import { AuditLog, type Line, type Party } from "@startlist/node/AuditLog"
+import { type Account, AccountStore, isLive, type Session } from "@startlist/node/accounts/AccountStore"
+import { AuditLog, type Line, makeRecord, type NewLine, type Party } from "@startlist/node/data/AuditLog"
 import { Users } from "@startlist/postgres"
 import { Context, Effect, Layer, Option } from "effect"
 
@@ -91,35 +91,40 @@ export const accounts: Layer.Layer<AccountStore | User.UserStore> = Layer.effect
 )
 
 /** The audit trail in memory. */
-export const audit: Layer.Layer<AuditLog> = Layer.sync(AuditLog, () => {
-  let lines: ReadonlyArray<Line> = []
-  let lastId = 0
-  return {
-    append: (line) =>
+export const audit: Layer.Layer<AuditLog> = Layer.scoped(
+  AuditLog,
+  Effect.gen(function*() {
+    let lines: ReadonlyArray<Line> = []
+    let lastId = 0
+    const append = (line: NewLine) =>
       Effect.sync(() => {
         lines = [{ ...line, id: ++lastId }, ...lines]
-      }),
-    together: (effect) => effect,
-    list: ({ action, after, applicationId, limit, since, until, userId }) => {
-      const isAbout = (type: Party["type"], id: Option.Option<number>) => ({ actor, subject }: Line): boolean =>
-        Option.isNone(id) || [actor, subject].some((party) => party.type === type && party.id === id.value)
-      return Effect.sync(() =>
-        lines
-          .filter(({ id }) => Option.isNone(after) || id < after.value)
-          .filter((line) => Option.isNone(action) || line.action === action.value)
-          .filter(isAbout("user", userId))
-          .filter(isAbout("application", applicationId))
-          .filter(({ at }) => Option.isNone(since) || at.epochMillis >= since.value.epochMillis)
-          .filter(({ at }) => Option.isNone(until) || at.epochMillis < until.value.epochMillis)
-          .slice(0, limit)
-      )
-    },
-    purge: (before) =>
-      Effect.sync(() => {
-        const kept = lines.filter(({ at }) => at.epochMillis >= before.epochMillis)
-        const gone = lines.length - kept.length
-        lines = kept
-        return gone
       })
-  }
-})
+    return {
+      append,
+      record: yield* makeRecord(append),
+      together: (effect) => effect,
+      list: ({ action, after, applicationId, limit, since, until, userId }) => {
+        const isAbout = (type: Party["type"], id: Option.Option<number>) => ({ actor, subject }: Line): boolean =>
+          Option.isNone(id) || [actor, subject].some((party) => party.type === type && party.id === id.value)
+        return Effect.sync(() =>
+          lines
+            .filter(({ id }) => Option.isNone(after) || id < after.value)
+            .filter((line) => Option.isNone(action) || line.action === action.value)
+            .filter(isAbout("user", userId))
+            .filter(isAbout("application", applicationId))
+            .filter(({ at }) => Option.isNone(since) || at.epochMillis >= since.value.epochMillis)
+            .filter(({ at }) => Option.isNone(until) || at.epochMillis < until.value.epochMillis)
+            .slice(0, limit)
+        )
+      },
+      purge: (before) =>
+        Effect.sync(() => {
+          const kept = lines.filter(({ at }) => at.epochMillis >= before.epochMillis)
+          const gone = lines.length - kept.length
+          lines = kept
+          return gone
+        })
+    }
+  })
+)

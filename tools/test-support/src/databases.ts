@@ -40,13 +40,13 @@ const ask = async (connectionString: string, statement: string): Promise<void> =
 }
 
 const migrate = async (url: string): Promise<void> => {
-  const [{ layer }, SqlTables, { seal }] = await Promise.all([
+  const [{ layer }, ServiceTables, { seal }] = await Promise.all([
     import("@startlist/postgres/Postgres"),
-    import("@startlist/node/SqlTables"),
+    import("@startlist/node/data/ServiceTables"),
     import("./StoreFixtures.ts")
   ])
   const { Layer } = await import("effect")
-  const stores = layer({ url: Redacted.make(url), migrations: [SqlTables.migrations()] })
+  const stores = layer({ url: Redacted.make(url), migrations: [ServiceTables.migrations()] })
   await Effect.runPromise(Effect.scoped(Layer.build(Layer.provide(stores, seal))))
 }
 
@@ -66,7 +66,7 @@ const make = async (scope: Scope.CloseableScope): Promise<Databases> => {
 }
 
 /** The programs that make an image, by the package whose `dist` has it. */
-const images = { postgres: "scripts/image.mjs", node: "src/internal/image.ts" }
+const images = { postgres: "scripts/image.mjs", node: "src/data/image.ts" }
 
 const makeImages = () =>
   Promise.all(

@@ -3,7 +3,7 @@
  * functions ran in each of several repetitions of the act.
  */
 import { run as runCommand } from "@startlist/node/CommandLine"
-import * as Configuration from "@startlist/node/Configuration"
+import * as Configuration from "@startlist/node/settings/Configuration"
 import { run as runService } from "@startlist/node/Service"
 import { Console, Deferred, Effect } from "effect"
 import { Session } from "node:inspector/promises"

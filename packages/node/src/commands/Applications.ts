@@ -10,7 +10,7 @@ import { ApplicationId } from "@startlist/core/Application"
 import { UserId } from "@startlist/core/User"
 import { asking, common, given, idArgument, list, optional, optionalNumber, paging, text } from "../Asking.ts"
 import type { Client } from "../OperatorClient.ts"
-import { CommandFailed } from "../CommandFailed.ts"
+import { CommandFailed } from "./Terminal.ts"
 
 const findOwner = ({ users }: Client, email: string) =>
   Effect.gen(function*() {

@@ -1,7 +1,6 @@
 /** `startlist move` and `backup`: commands for the whole embedded database. */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import * as ConfigProvider from "effect/ConfigProvider"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -9,22 +8,20 @@ import * as Redacted from "effect/Redacted"
 import { stat } from "node:fs/promises"
 import { resolve } from "node:path"
 import { common, explain, optional, print } from "../Asking.ts"
-import * as Configuration from "../Configuration.ts"
-import { databaseUrl } from "../internal/setting.ts"
-import { masterKeyFile, operatorTokenFile } from "../Keys.ts"
-import * as StandardInput from "../StandardInput.ts"
+import * as Configuration from "../settings/Configuration.ts"
+import { databaseUrl } from "../settings/Setting.ts"
+import { masterKeyFile, operatorTokenFile } from "../data/Keys.ts"
 import * as Target from "../Target.ts"
-import { CommandFailed } from "../CommandFailed.ts"
+import { CommandFailed, readSecret } from "./Terminal.ts"
 
 const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false)
 
-const parseUrl = (given: Redacted.Redacted<string>) =>
-  Effect.withConfigProvider(
-    databaseUrl("to"),
-    ConfigProvider.fromMap(new Map([["to", Redacted.value(given).trim()]]))
-  ).pipe(Effect.mapError(() =>
-    new CommandFailed({ message: "--to: must be a URL of the form postgres://user:password@host:port/database" })
-  ))
+const parseUrl = (given: Redacted.Redacted<string>) => {
+  const url = databaseUrl.read(Redacted.value(given).trim())
+  return url === undefined
+    ? new CommandFailed({ message: `--to: the value is not ${databaseUrl.expected}` })
+    : Effect.succeed(url)
+}
 
 /** Moves the embedded database to PostgreSQL. */
 export const move = Command.make(
@@ -46,21 +43,21 @@ export const move = Command.make(
           message: "DATABASE_URL: is set, but this command moves the database in DATA_DIR. Unset it."
         })
       }
-      const url = yield* parseUrl(Option.isSome(to) ? to.value : yield* StandardInput.secret("Database URL"))
-      const Database = yield* Effect.promise(() => import("../Database.ts"))
-      const SqlTables = yield* Effect.promise(() => import("../SqlTables.ts"))
+      const url = yield* parseUrl(Option.isSome(to) ? to.value : yield* readSecret("Database URL"))
+      const Storage = yield* Effect.promise(() => import("../data/Storage.ts"))
+      const ServiceTables = yield* Effect.promise(() => import("../data/ServiceTables.ts"))
       const Move = yield* Effect.promise(() => import("@startlist/postgres/Move"))
-      const description = Database.describe(url)
+      const description = Storage.describe(url)
       const { hadArrived, tables } = yield* Move.move({
         folder: dataDir,
-        ...SqlTables.embedded(),
+        ...ServiceTables.embedded(),
         to: { url },
         description,
         report: ({ copied, table, total }) =>
           json || total === 0 ? Effect.void : Console.log(`${table}: ${copied} of ${total}`)
       }).pipe(
         Effect.mapError((error) =>
-          Database.toConfigurationError(error._tag === "EmbeddedError" ? "DATA_DIR" : "move")(error)
+          Storage.toConfigurationError(error._tag === "EmbeddedError" ? "DATA_DIR" : "move")(error)
         )
       )
       const files = [["MASTER_KEY_FILE", masterKeyFile(dataDir)], [
@@ -94,7 +91,7 @@ export const backup = Command.make(
       const service = yield* Target.target(options.url, options.token)
       const { folder } = yield* Effect.mapError(backUp(service), explain)
       if (Option.isNone(target)) return yield* print(options, { folder })
-      const { move } = yield* Effect.promise(() => import("../Backup.ts"))
+      const { move } = yield* Effect.promise(() => import("../data/Backup.ts"))
       yield* Effect.mapError(move(folder, target.value), ({ cause }) =>
         new CommandFailed({
           message: `--to: ${cause instanceof Error ? cause.message : String(cause)}. `

@@ -7,9 +7,8 @@ import * as Option from "effect/Option"
 import { ApplicationId } from "@startlist/core/Application"
 import { DeliveryId, State } from "@startlist/core/Delivery"
 import { asking, type Common, common, date, idArgument, idOption, list, optionalId, paging } from "../Asking.ts"
-import { CommandFailed } from "../CommandFailed.ts"
+import { CommandFailed, showProgress } from "./Terminal.ts"
 import type { Continuation, RedeliveryRequest } from "../operator/Wire.ts"
-import * as Progress from "../Progress.ts"
 
 const application = optionalId("application", "only deliveries to this client_id", ApplicationId)
 const id = idArgument("id", "the id of the delivery", DeliveryId)
@@ -51,10 +50,10 @@ const redeliverMany = (options: Common, wanted: Omit<typeof RedeliveryRequest.Ty
         redelivered += part.redelivered
         skipped += part.skipped
         after = part.next
-        Progress.show(`redelivered ${redelivered}, skipped ${skipped}`)
+        showProgress(`redelivered ${redelivered}, skipped ${skipped}`)
       } while (Option.isSome(after))
       return { redelivered, skipped }
-    }).pipe(Effect.ensuring(Effect.sync(() => Progress.show("")))))
+    }).pipe(Effect.ensuring(Effect.sync(() => showProgress("")))))
 
 const redeliver = Command.make(
   "redeliver",

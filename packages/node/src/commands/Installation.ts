@@ -10,8 +10,8 @@ import * as Option from "effect/Option"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import { common, optional } from "../Asking.ts"
-import * as Configuration from "../Configuration.ts"
-import { CommandFailed } from "../CommandFailed.ts"
+import * as Configuration from "../settings/Configuration.ts"
+import { CommandFailed } from "./Terminal.ts"
 
 /** Runs the service. Each command loads only the code that it needs, so that the others start faster. */
 export const serve = Command.make(
@@ -48,8 +48,9 @@ export const migrate = Command.make(
       if (distributed && Option.isNone(settings.databaseUrl)) {
         yield* new CommandFailed({ message: "DATABASE_URL: --distributed needs the coordinator of a Citus cluster" })
       }
-      const { load } = yield* Effect.promise(() => import("../Keys.ts"))
-      const Database = yield* Effect.promise(() => import("../Database.ts"))
+      const { load } = yield* Effect.promise(() => import("../data/Keys.ts"))
+      const { DatabaseHealth } = yield* Effect.promise(() => import("../data/DatabaseHealth.ts"))
+      const Storage = yield* Effect.promise(() => import("../data/Storage.ts"))
       const keys = yield* load(settings)
       const taken: Array<string> = []
       const { error, log } = yield* Console.consoleWith(({ unsafe }) => Effect.succeed(unsafe))
@@ -58,8 +59,8 @@ export const migrate = Command.make(
         if (!json) log(`applying ${step}`)
       }, error)
       const { description } = yield* Effect.provide(
-        Database.Database,
-        Database.layer(settings, keys, { distributed })
+        DatabaseHealth,
+        Storage.layer(settings, keys, { distributed })
       ).pipe(
         Effect.provide(steps)
       )
@@ -81,21 +82,21 @@ const endUnreadable = Options.boolean("end-unreadable").pipe(
 export const reseal = Command.make("reseal", { endUnreadable }, ({ endUnreadable }) =>
   Effect.gen(function*() {
     const settings = yield* Configuration.current
-    const { load, masterKeysOf } = yield* Effect.promise(() => import("../Keys.ts"))
-    const Database = yield* Effect.promise(() => import("../Database.ts"))
+    const { load, masterKeysOf } = yield* Effect.promise(() => import("../data/Keys.ts"))
+    const Storage = yield* Effect.promise(() => import("../data/Storage.ts"))
     const NodeSecrets = yield* Effect.promise(() => import("@startlist/http/NodeSecrets"))
-    const LostSecrets = yield* Effect.promise(() => import("../LostSecrets.ts"))
+    const { replace } = yield* Effect.promise(() => import("../data/SealedSecrets.ts"))
     const Resealing = yield* Effect.promise(() => import("@startlist/postgres/Resealing"))
     // Before the keys are read, because missing ones would be created.
     if (Option.isNone(settings.databaseUrl)) {
       const { requireDatabase } = yield* Effect.promise(() => import("@startlist/postgres/Embedded"))
-      yield* Effect.mapError(requireDatabase(settings.dataDir), Database.toConfigurationError("DATA_DIR"))
+      yield* Effect.mapError(requireDatabase(settings.dataDir), Storage.toConfigurationError("DATA_DIR"))
     }
     const keys = yield* load(settings)
     const { resealed, unreadable } = yield* Resealing.run.pipe(
-      Effect.tap(({ unreadable }) => endUnreadable ? LostSecrets.replace(unreadable) : Effect.void),
-      Effect.mapError(Database.toConfigurationError("database")),
-      Effect.provide([Database.layer(settings, keys), NodeSecrets.layerWith(masterKeysOf(keys))])
+      Effect.tap(({ unreadable }) => endUnreadable ? replace(unreadable) : Effect.void),
+      Effect.mapError(Storage.toConfigurationError("database")),
+      Effect.provide([Storage.layer(settings, keys), NodeSecrets.layerWith(masterKeysOf(keys))])
     )
     yield* Console.log(`sealed the signing secrets of ${resealed} applications with the first master key`)
     if (unreadable.length === 0) return
@@ -118,7 +119,7 @@ export const doctor = Command.make(
   ({ callback, json }) =>
     Effect.gen(function*() {
       const settings = yield* Effect.either(Configuration.current)
-      const { inspect, report } = yield* Effect.promise(() => import("../Doctor.ts"))
+      const { inspect, report } = yield* Effect.promise(() => import("../doctor/Doctor.ts"))
       const { bad } = yield* Effect.promise(() => import("../Finding.ts"))
       const findings = Either.isRight(settings)
         ? yield* inspect(settings.right, callback)

@@ -17,7 +17,7 @@ export const fake = Command.make(
     ),
     json: common.json
   },
-  (options) => Effect.flatMap(Effect.promise(() => import("../FakeService.ts")), ({ run }) => run(options))
+  (options) => Effect.flatMap(Effect.promise(() => import("./Fake.ts")), ({ run }) => run(options))
 ).pipe(Command.withDescription("runs a service in memory for tests, with its own clock and faults on demand"))
 
 /** Follows the event log. */
@@ -36,5 +36,5 @@ export const listen = Command.make(
       Options.withDescription("post all stored events first (default: only new events)")
     )
   },
-  (options) => Effect.flatMap(Effect.promise(() => import("../Listening.ts")), ({ run }) => run(options))
+  (options) => Effect.flatMap(Effect.promise(() => import("./Listen.ts")), ({ run }) => run(options))
 ).pipe(Command.withDescription("posts an application's events to a receiver on this machine"))

@@ -7,7 +7,7 @@ import * as Redacted from "effect/Redacted"
 import { ApplicationId } from "@startlist/core/Application"
 import { Role, UserId } from "@startlist/core/User"
 import { asking, common, idArgument, idOption, list, optional, paging, text } from "../Asking.ts"
-import * as StandardInput from "../StandardInput.ts"
+import { readSecret } from "./Terminal.ts"
 
 const id = idArgument("id", "the id of the user", UserId)
 
@@ -29,7 +29,7 @@ const create = Command.make(
       options,
       ({ users }) =>
         Effect.flatMap(
-          Redacted.value(password) === "-" ? StandardInput.secret("Password") : Effect.succeed(password),
+          Redacted.value(password) === "-" ? readSecret("Password") : Effect.succeed(password),
           (password) =>
             users.createUser({ payload: { role, email, password, first_name: firstName, last_name: lastName } })
         )

@@ -41,13 +41,13 @@ import * as Refused from "@startlist/http/Refusal"
 import * as Router from "@startlist/http/Router"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import type { FailureLimit } from "@startlist/http/FailureLimit"
-import * as AuditLog from "../AuditLog.ts"
-import type { AccountStore } from "../AccountStore.ts"
-import type { Backup } from "../Backup.ts"
-import type { AccountErasure } from "../AccountErasure.ts"
-import type { Registrar } from "../LocalAccounts.ts"
-import { isOperator, makeRefuseStranger } from "../OperatorToken.ts"
-import { shownPath } from "../ShownPath.ts"
+import * as AuditLog from "../data/AuditLog.ts"
+import type { AccountStore } from "../accounts/AccountStore.ts"
+import type { Backup } from "../data/Backup.ts"
+import type { Registrar } from "../accounts/LocalAccounts.ts"
+import type { AccountErasure } from "../accounts/AccountErasure.ts"
+import { isOperator, makeRefuseStranger } from "./OperatorToken.ts"
+import { shownPath } from "../telemetry/RequestLog.ts"
 import { Api, EndsSubscription } from "./Api.ts"
 import * as Handlers from "./Handlers.ts"
 import { backups } from "./Paths.ts"
@@ -238,10 +238,7 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
       Effect.map(DateTime.now, (at) => toLine(request, response, at))
 
     const write = (request: PlainRequest, response: PlainResponse) =>
-      Effect.flatMap(
-        lineOf(request, response),
-        (line) => Effect.provideService(AuditLog.record(line), AuditLog.AuditLog, log)
-      )
+      Effect.flatMap(lineOf(request, response), log.record)
 
     /** Calls over the limit are not recorded, so that nobody can fill the audit. */
     const refuse = (request: PlainRequest) =>

@@ -13,8 +13,8 @@ import { Text } from "@startlist/core/Store"
 import * as Subscription from "@startlist/core/Subscription"
 import * as User from "@startlist/core/User"
 import * as Users from "@startlist/postgres/Users"
-import type * as AuditLog from "../AuditLog.ts"
-import * as Password from "../Password.ts"
+import type * as AuditLog from "../data/AuditLog.ts"
+import * as Password from "../accounts/Password.ts"
 import { ApplicationId, digits, Flag, limit, maybe, saying, strict, UserId, Words } from "./Fields.ts"
 
 export const UserIdPath = Schema.Struct({ id: digits(User.UserId) })

@@ -1,8 +1,8 @@
 /** The service on a Citus cluster, at `CITUS_URL`: from an installation with data on the coordinator to the erasure of a person. */
 import { expect, it } from "@effect/vitest"
-import * as Configuration from "@startlist/node/Configuration"
-import { inspect } from "@startlist/node/Doctor"
-import * as SqlTables from "@startlist/node/SqlTables"
+import * as Configuration from "@startlist/node/settings/Configuration"
+import { inspect } from "@startlist/node/doctor/Doctor"
+import * as ServiceTables from "@startlist/node/data/ServiceTables"
 import { Postgres } from "@startlist/postgres"
 import * as CitusDatabase from "@startlist/test-support/CitusDatabase"
 import { athleteStatus, obtainTokens, redirectUri, refresh, subscribe } from "@startlist/test-support/Consent"
@@ -32,7 +32,7 @@ const test = Effect.gen(function*() {
   const { close, open, url } = yield* TestDatabase.TestDatabase
   const address = Redacted.value(url)
   const receiver = yield* makeReceiver
-  const migrations = [SqlTables.migrations()]
+  const migrations = [ServiceTables.migrations()]
   yield* Postgres.migrate({ url, migrations })
   expect(yield* findings(address)).toEqual([expect.stringMatching(/^warning: all tables are on the coordinator/)])
 

@@ -2,14 +2,15 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Application, Subscription, User } from "@startlist/core"
 import { Clock, DateTime, Effect, Option, Redacted } from "effect"
+import { createServer } from "node:http"
 import { chmodSync, chownSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { layerEmpty as testDatabase, TestDatabase } from "@startlist/test-support/TestDatabase"
-import * as Configuration from "../../src/Configuration.ts"
-import * as Database from "../../src/Database.ts"
-import { inspect } from "../../src/Doctor.ts"
+import * as Configuration from "../../src/settings/Configuration.ts"
+import * as Storage from "../../src/data/Storage.ts"
+import { inspect } from "../../src/doctor/Doctor.ts"
 import type { Finding } from "../../src/Finding.ts"
-import * as Keys from "../../src/Keys.ts"
+import * as Keys from "../../src/data/Keys.ts"
 import { runStartlist, spawnStartlist } from "@startlist/test-support/ServiceProcess"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 
@@ -52,7 +53,7 @@ const prepare = Effect.gen(function*() {
       createdAt: at
     }, Redacted.make("whsec_secret-word"))
     yield* subscriptions.insert({ applicationId, callbackUrl: "https://example.test/", createdAt: at, updatedAt: at })
-  }).pipe(Effect.provide(Database.layer(configuration, keys)))
+  }).pipe(Effect.provide(Storage.layer(configuration, keys)))
 }).pipe(Effect.orDie)
 
 /** A clock that is this number of milliseconds ahead. */
@@ -166,6 +167,68 @@ describe("a database", () => {
       expect(behind.advice).toContain("startlist migrate")
     }).pipe(Effect.provide(testDatabase)))
 
+  it.scopedLive("whose user may only read: bad, as readiness says", () =>
+    Effect.gen(function*() {
+      yield* prepare
+      const { url } = yield* TestDatabase
+      const given = new URL(Redacted.value(url))
+      given.searchParams.set("options", `${given.searchParams.get("options") ?? ""} -c role=pg_read_all_data`)
+      const environment = { DATABASE_URL: given.href, OPERATOR_TOKEN, MASTER_KEY: key(1) }
+      const { advice, level, seen } = about(yield* examine(yield* configured(environment)), "writes")
+      expect([level, seen]).toEqual(["bad", "permission denied for table startlist_migrations"])
+      expect(advice).toContain("GRANT")
+    }).pipe(Effect.provide(testDatabase)))
+
+  it.scopedLive("that does not confirm writes, such as without its synchronous standby: bad", () =>
+    Effect.gen(function*() {
+      yield* prepare
+      const { admin } = yield* TestDatabase
+      const blocker = yield* Effect.promise(() => admin.connect())
+      yield* Effect.promise(() => blocker.query("BEGIN; LOCK TABLE startlist_migrations IN SHARE MODE"))
+      const { advice, level, seen } = about(yield* examine(yield* onDatabase()), "writes")
+      yield* Effect.promise(() => blocker.query("ROLLBACK"))
+      blocker.release()
+      expect([level, seen]).toEqual(["bad", "the database did not answer in time"])
+      expect(advice).toContain("standby")
+    }).pipe(Effect.provide(testDatabase)))
+
+  it.scopedLive("whose tables cannot grow, because its disk is full: bad, also if a row can still be changed", () =>
+    Effect.gen(function*() {
+      yield* prepare
+      const { admin } = yield* TestDatabase
+      yield* Effect.promise(() =>
+        admin.query(`
+          CREATE FUNCTION is_full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            RAISE EXCEPTION 'could not extend file "base/1": No space left on device' USING ERRCODE = 'disk_full';
+          END $$;
+          CREATE TRIGGER full_up BEFORE INSERT ON startlist_audit EXECUTE FUNCTION is_full()`)
+      )
+      const { advice, level, seen } = about(yield* examine(yield* onDatabase()), "writes")
+      expect([level, seen]).toEqual(["bad", expect.stringContaining("No space left on device")])
+      expect(advice).toBe("free space on the disk of the database")
+    }).pipe(Effect.provide(testDatabase)))
+
+  it.scopedLive("of newer, compatible tables: keys are checked all the same", () =>
+    Effect.gen(function*() {
+      yield* prepare
+      const { admin } = yield* TestDatabase
+      yield* Effect.promise(() => admin.query("INSERT INTO startlist_migrations (name) VALUES ('9998_future')"))
+      const findings = yield* examine(yield* onDatabase(key(2)))
+      expect([about(findings, "tables").level, about(findings, "master key").level]).toEqual(["warning", "bad"])
+    }).pipe(Effect.provide(testDatabase)))
+
+  it.scopedLive("whose certificate file is missing: bad, with the parameter", () =>
+    Effect.gen(function*() {
+      const { url } = yield* TestDatabase
+      const given = new URL(Redacted.value(url))
+      given.searchParams.set("sslmode", "verify-full")
+      given.searchParams.set("sslrootcert", "/nonexistent/ca.pem")
+      const environment = { DATABASE_URL: given.href, OPERATOR_TOKEN, MASTER_KEY: key(1) }
+      const { advice, level, seen } = about(yield* examine(yield* configured(environment)), "database")
+      expect([level, seen]).toEqual(["bad", expect.stringContaining("/nonexistent/ca.pem")])
+      expect(advice).toContain("sslrootcert")
+    }).pipe(Effect.provide(testDatabase)))
+
   it.scopedLive("whose clock differs by up to 2 s is good, by more a warning", () =>
     Effect.gen(function*() {
       yield* prepare
@@ -230,6 +293,36 @@ describe("a database that answers", () => {
         expect(about(findings, what)).toMatchObject({ level: "bad", seen: expect.stringMatching(seen) })
       }).pipe(Effect.provide(testDatabase)))
   }
+})
+
+describe("the address of the service", () => {
+  it.scopedLive("that another program has taken: a warning; free, or taken by the service: good", () =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryFolder
+      const server = createServer((_, response) => response.writeHead(404).end())
+      const port = yield* Effect.async<number>((resume) => {
+        server.listen(0, "127.0.0.1", () => {
+          const address = server.address()
+          resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0))
+        })
+      })
+      yield* Effect.addFinalizer(() => Effect.sync(() => server.close()))
+      const find = Effect.gen(function*() {
+        const configuration = yield* configured({ DATA_DIR: join(folder, "new"), PORT: String(port) })
+        return about(yield* examine(configuration), "configuration")
+      })
+      const { advice, level, seen } = yield* find
+      expect([level, seen]).toEqual(["warning", `another program listens on http://127.0.0.1:${port}`])
+      expect(advice).toContain("PORT")
+      server.removeAllListeners("request")
+      server.on("request", (_, response) => response.end())
+      expect((yield* find).seen).toBe(`the service listens on http://127.0.0.1:${port}`)
+      yield* Effect.async<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        server.closeAllConnections()
+      })
+      expect((yield* find).seen).toBe(`listens on http://127.0.0.1:${port}`)
+    }))
 })
 
 describe("a data folder", () => {

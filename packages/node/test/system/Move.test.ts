@@ -1,7 +1,7 @@
 /** `startlist move` from the embedded database to PostgreSQL, also if it is interrupted. */
 import { expect, layer } from "@effect/vitest"
 import { Embedded } from "@startlist/postgres"
-import * as SqlTables from "@startlist/node/SqlTables"
+import * as ServiceTables from "@startlist/node/data/ServiceTables"
 import { Effect, Redacted } from "effect"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -19,7 +19,7 @@ const grants = 100_000
 const multiplyGrants = (folder: string) =>
   Effect.scoped(
     Effect.flatMap(
-      Embedded.connect({ folder, ...SqlTables.embedded() }),
+      Embedded.connect({ folder, ...ServiceTables.embedded() }),
       (sql) =>
         sql`INSERT INTO startlist_grants (
             application_id, user_id, application_epoch, active, consent, codes, access, refresh, generation, version

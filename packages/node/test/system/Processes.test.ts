@@ -32,7 +32,7 @@ const childrenOf = ({ child }: Service): ReadonlyArray<number> =>
   execFileSync("ps", ["-o", "pid=", "--ppid", String(child.pid)], { encoding: "utf8" })
     .trim().split(/\s+/).map(Number)
 
-const names = ["1", "2", "delivery", "first"]
+const names = ["1", "2", "delivery", "primary"]
 
 /** The values of a metric, by process. */
 const valuesOf = async (service: Service, metric: string): Promise<Readonly<Record<string, number>>> => {
@@ -98,6 +98,25 @@ layer(node)("a node of several processes", (it) => {
           return now[name] !== undefined && now[name] !== before[name]
         })
       }
+    })
+  )
+
+  it.effect(
+    "kills and replaces a process that hangs, and counts it; the others continue",
+    on(async (node) => {
+      const before = await valuesOf(node, "process_start_time_seconds")
+      const [first = 0] = childrenOf(node)
+      process.kill(first, "SIGSTOP")
+      await eventually(() => Promise.resolve(node.stdout()), (log) => log.includes("does not answer and is killed"))
+      await eventually(
+        () => valuesOf(node, "process_start_time_seconds"),
+        (now) => names.every((name) => now[name] !== undefined) && names.some((name) => now[name] !== before[name])
+      )
+      const { text } = await get(node, "/metrics")
+      expect(text).toMatch(/^startlist_processes_replaced_total\{process="\w+",reason="hung"\} 1$/m)
+      const ages = Object.values(await valuesOf(node, "startlist_process_answer_age_seconds"))
+      expect(ages).toHaveLength(3)
+      expect(Math.max(...ages)).toBeLessThan(20)
     })
   )
 

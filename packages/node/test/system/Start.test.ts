@@ -2,10 +2,11 @@
 import { describe, expect, it } from "@effect/vitest"
 import { emptyFolder, execute, make } from "@startlist/test-support/CleanCopy"
 import { Effect, Exit, Scope } from "effect"
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { afterAll } from "vitest"
 
 const building = "Building Startlist. This takes a few seconds.\n"
@@ -35,6 +36,25 @@ const run = async (folder: string, args: ReadonlyArray<string>, more: Record<str
 }
 
 const lines = (text: string): ReadonlyArray<string> => text.split("\n").filter((line) => line !== "")
+
+describe("with a Node that is too old", () => {
+  // Each program reads its version before it loads anything else.
+  const old = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'18.20.1'})"
+  const root = fileURLToPath(new URL("../../../..", import.meta.url))
+  const programs = [[program, "serve"], ["packages/node/scripts/run.mjs", "serve"], ["tools/scripts/check.mjs"]]
+  for (const args of programs) {
+    it(`${args.join(" ")} prints one line with both versions`, () => {
+      const { status, stderr, stdout } = spawnSync(process.execPath, ["--import", old, ...args], {
+        cwd: root,
+        encoding: "utf8"
+      })
+      expect([status, stdout]).toEqual([1, ""])
+      expect(stderr).toMatch(
+        /^startlist: needs Node 20\.19 or later, and runs on 18\.20\.1\. Install a newer Node\.\n$/
+      )
+    })
+  }
+})
 
 describe("in a clean copy", () => {
   const scope = Effect.runSync(Scope.make())
@@ -99,11 +119,11 @@ describe("in a clean copy", () => {
         const missing = yield* Effect.promise(() => version(folder))
         expect(missing).toMatchObject({ stdout: "", code: 1, stderr: expect.stringContaining("CommandLine.ts") })
 
-        change(folder, "packages/node/src/main.ts", (text) => text.replace("const program", "const const program"))
+        change(folder, "packages/node/src/Program.ts", (text) => text.replace("const program", "const const program"))
         writeFileSync(join(folder, source), original)
         const broken = yield* Effect.promise(() => version(folder))
         expect(broken).toMatchObject({ stdout: "", code: 1 })
-        expect(broken.stderr).toMatch(/packages\/node\/src\/main\.ts:\d+:\d+/)
+        expect(broken.stderr).toMatch(/packages\/node\/src\/Program\.ts:\d+:\d+/)
         expect(broken.stderr).toMatch(/Startlist cannot be built\.\n$/)
         expect(broken.stderr).not.toMatch(/^\s+at /m)
       })

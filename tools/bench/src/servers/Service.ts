@@ -4,7 +4,7 @@
  */
 // The rule is for packages that others install. No setting of the program makes the retention shorter than a day.
 // oxlint-disable-next-line no-restricted-imports
-import * as Configuration from "@startlist/node/Configuration"
+import * as Configuration from "@startlist/node/settings/Configuration"
 // oxlint-disable-next-line no-restricted-imports
 import * as Service from "@startlist/node/Service"
 import { Duration, Effect } from "effect"

@@ -5,9 +5,6 @@ import { readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import * as CleanCopy from "@startlist/test-support/CleanCopy"
 import { makeDatabase } from "@startlist/test-support/Nodes"
-import * as Misspelt from "../../../src/internal/misspelt.ts"
-import * as SecretFiles from "../../../src/internal/secretFiles.ts"
-import { variables } from "../../../src/internal/variables.ts"
 import * as Guide from "./support/Guide.ts"
 import * as Shell from "./support/Shell.ts"
 
@@ -85,13 +82,6 @@ describe("the pages", () => {
     expect(code.length).toBeGreaterThan(5)
     const unknown = code.filter(({ text }) => !files.some((file) => file.includes(unindented(text))))
     expect(unknown.map(({ line, page }) => `${page}:${line}`)).toEqual([])
-  })
-
-  it("describe every setting, and no other", () => {
-    const read = Misspelt.namesOf(variables)
-    const page = readFileSync(join(repository, "docs/configuration.md"), "utf8")
-    const rows = [...page.matchAll(/^\| (`[^|]+)\|/gm)].flatMap(([, cell = ""]) => cell.match(/[A-Z_]{3,}/g) ?? [])
-    expect(rows.sort()).toEqual([...read, ...SecretFiles.names].sort())
   })
 })
 

@@ -1,5 +1,5 @@
 /** The service with a planted fault: it saves a grant without comparing versions. */
-import { decode } from "@startlist/node/Configuration"
+import { decode } from "@startlist/node/settings/Configuration"
 import * as Service from "@startlist/node/Service"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect } from "effect"

@@ -5,8 +5,8 @@ import { Accounts } from "@startlist/pages"
 import * as TestSecrets from "@startlist/testing/TestSecrets"
 import { Effect, Layer, Option, Redacted } from "effect"
 import * as MemoryAccounts from "@startlist/test-support/MemoryAccounts"
-import * as AccountStore from "../../../src/AccountStore.ts"
-import * as LocalAccounts from "../../../src/LocalAccounts.ts"
+import * as AccountStore from "../../../src/accounts/AccountStore.ts"
+import * as LocalAccounts from "../../../src/accounts/LocalAccounts.ts"
 
 const accounts = LocalAccounts.layer.pipe(
   Layer.provideMerge(MemoryAccounts.accounts),

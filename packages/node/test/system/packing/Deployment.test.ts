@@ -8,7 +8,7 @@ import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { parse } from "yaml"
-import * as Configuration from "../../../src/Configuration.ts"
+import * as Configuration from "../../../src/settings/Configuration.ts"
 import { repository } from "@startlist/test-support/CleanCopy"
 
 const read = (path: string): string => readFileSync(join(repository, path), "utf8")

@@ -4,7 +4,7 @@ import { type Application, ApplicationId } from "@startlist/core/Application"
 import { Applications } from "@startlist/core/Applications"
 import { OAuth } from "@startlist/core/OAuth"
 import { DateTime, Effect, Option, Redacted } from "effect"
-import { Registrar } from "../../../../src/LocalAccounts.ts"
+import { Registrar } from "../../../../src/accounts/LocalAccounts.ts"
 import type { HttpConfig } from "./TestSite.ts"
 
 export const password = "correct horse battery staple"

@@ -7,8 +7,8 @@ import { Pages, Sessions } from "@startlist/pages"
 import { Context, Duration, Effect, Layer, Logger, LogLevel, Option, Runtime } from "effect"
 import { createServer, type RequestListener } from "node:http"
 import * as MemoryAccounts from "@startlist/test-support/MemoryAccounts"
-import * as Documentation from "../../../../src/Documentation.ts"
-import * as LocalAccounts from "../../../../src/LocalAccounts.ts"
+import * as Documentation from "../../../../src/description/Routes.ts"
+import * as LocalAccounts from "../../../../src/accounts/LocalAccounts.ts"
 import { type Application, makeApplication } from "./Application.ts"
 
 /** Switches of a test. */

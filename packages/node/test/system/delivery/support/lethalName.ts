@@ -1,6 +1,6 @@
 /** The service with a short lease, and a resolver that crashes the process at one name while `LETHAL` is set. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { decode } from "@startlist/node/Configuration"
+import { decode } from "@startlist/node/settings/Configuration"
 import * as Service from "@startlist/node/Service"
 import { Duration, Effect } from "effect"
 import { promises as dns } from "node:dns"

@@ -1,6 +1,6 @@
 /** The service with the name server of the test. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { decode } from "@startlist/node/Configuration"
+import { decode } from "@startlist/node/settings/Configuration"
 import * as Service from "@startlist/node/Service"
 import { Effect } from "effect"
 import { promises as dns } from "node:dns"

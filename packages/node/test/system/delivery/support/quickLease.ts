@@ -1,5 +1,5 @@
 /** The service with a shorter lease, so that another worker takes over sooner. */
-import { decode } from "@startlist/node/Configuration"
+import { decode } from "@startlist/node/settings/Configuration"
 import * as Service from "@startlist/node/Service"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Duration, Effect } from "effect"

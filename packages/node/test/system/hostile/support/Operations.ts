@@ -1,6 +1,6 @@
 /** Everything that the service serves: the operations of its OpenAPI document, and the routes of the program. */
 import { Effect, Layer, Redacted, Ref } from "effect"
-import * as Database from "@startlist/node/Database"
+import { DatabaseHealth } from "@startlist/node/data/DatabaseHealth"
 import * as Service from "@startlist/node/Service"
 import * as Status from "@startlist/node/Status"
 import * as InMemory from "../../../../../pages/test/support/Service.ts"
@@ -71,5 +71,5 @@ export const routed: Effect.Effect<ReadonlyArray<Operation>> = Effect.gen(functi
   )
 }).pipe(Effect.provide([
   InMemory.layer(),
-  Layer.succeed(Database.Database, { description: "none", check: Effect.void })
+  Layer.succeed(DatabaseHealth, { description: "none", check: Effect.void })
 ]))

@@ -1,0 +1,239 @@
+/** Store of users, password hashes and sessions. */
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { TokenHash } from "@startlist/core/Secrets"
+import { type StoreError, trusted } from "@startlist/core/Store"
+import { type User, UserId } from "@startlist/core/User"
+import { type EmailTaken, type NewUser, Users } from "@startlist/postgres/Users"
+import { Database } from "@startlist/postgres/Database"
+
+/** A signed-in browser. Only the cookie has the session's value; the store has its hash. */
+export interface Session {
+  readonly hash: TokenHash
+  readonly userId: UserId
+  readonly startedAt: DateTime.Utc
+  /** Time of the last use, to within `resolution`. */
+  readonly seenAt: DateTime.Utc
+}
+
+/** A user who signs in with a password. A disabled user cannot. */
+export interface Account {
+  readonly user: User
+  readonly passwordHash: string
+  readonly disabled: boolean
+}
+
+/** A session ends after this time without use. */
+const idle = Duration.hours(24)
+
+/** A session ends after this time, even if it is in use. */
+const longest = Duration.days(14)
+
+/** The last use is stored at most this often, so that most requests write nothing. */
+const resolution = Duration.minutes(5)
+
+const isBefore = (instant: DateTime.Utc, duration: Duration.Duration, now: DateTime.Utc): boolean =>
+  instant.epochMillis + Duration.toMillis(duration) <= now.epochMillis
+
+/** Whether a session has not ended. */
+export const isLive = (session: Session, now: DateTime.Utc): boolean =>
+  !isBefore(session.seenAt, idle, now) && !isBefore(session.startedAt, longest, now)
+
+/** Whether the time of the last use must be stored again. */
+export const isStale = (session: Session, now: DateTime.Utc): boolean => isBefore(session.seenAt, resolution, now)
+
+/** Sessions that were last used, or started, before these instants have ended. */
+export const cutoff = (now: DateTime.Utc): { readonly seenAt: DateTime.Utc; readonly startedAt: DateTime.Utc } => ({
+  seenAt: DateTime.subtractDuration(now, idle),
+  startedAt: DateTime.subtractDuration(now, longest)
+})
+
+/** Accounts and sessions. Every method is atomic. */
+export class AccountStore extends Context.Tag("@startlist/node/AccountStore")<AccountStore, AccountStore.Service>() {}
+
+export declare namespace AccountStore {
+  export interface Service {
+    /** Stores a new user and the password's hash (PHC string), both or neither. */
+    readonly insert: (user: NewUser, passwordHash: string) => Effect.Effect<User, EmailTaken | StoreError>
+    /** The account with this e-mail address, without regard to case. */
+    readonly findByEmail: (email: string) => Effect.Effect<Option.Option<Account>, StoreError>
+    /** The account with this identifier. None for a user who was stored without a password. */
+    readonly find: (id: UserId) => Effect.Effect<Option.Option<Account>, StoreError>
+    /** Accounts, newest first. `after`: only those older than this identifier. */
+    readonly list: (page: {
+      readonly after: Option.Option<UserId>
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<Account>, StoreError>
+    /** Disabling a user also ends the user's sessions. Returns whether the account exists. */
+    readonly setDisabled: (id: UserId, disabled: boolean) => Effect.Effect<boolean, StoreError>
+    /**
+     * Starts a session if the user is not disabled and still has this password hash: a sign-in with the previous
+     * password must not outlive a password change. Returns whether it started.
+     */
+    readonly insertSession: (session: Session, passwordHash: string) => Effect.Effect<boolean, StoreError>
+    /** All sessions of a user, newest first. */
+    readonly listSessions: (id: UserId) => Effect.Effect<ReadonlyArray<Session>, StoreError>
+    /** Ends all sessions of a user, or all but one. Returns the number of ended sessions. */
+    readonly endSessions: (id: UserId, except?: TokenHash) => Effect.Effect<number, StoreError>
+    /**
+     * Replaces the password hash if it is still `from`, and ends all sessions of the user, or all but one. Atomic.
+     * Returns whether it was replaced.
+     */
+    readonly replacePassword: (change: {
+      readonly id: UserId
+      readonly from: string
+      readonly to: string
+      readonly except?: TokenHash
+    }) => Effect.Effect<boolean, StoreError>
+    /** The session and its user. None if the user is disabled. */
+    readonly findSession: (
+      hash: TokenHash
+    ) => Effect.Effect<Option.Option<{ readonly user: User; readonly session: Session }>, StoreError>
+    /** Stores the time of the last use. */
+    readonly touchSession: (hash: TokenHash, seenAt: DateTime.Utc) => Effect.Effect<void, StoreError>
+    /** Ends a session. Succeeds if there is none. */
+    readonly removeSession: (hash: TokenHash) => Effect.Effect<void, StoreError>
+    /** Removes at most `limit` sessions that have ended (see `cutoff`). Returns the number of removed sessions. */
+    readonly purgeSessions: (now: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
+  }
+}
+
+interface PasswordRow {
+  readonly user_id: string
+  readonly hash: string
+  readonly disabled: boolean
+}
+
+/** The driver gives `bigint` as text. */
+interface SessionRow {
+  readonly user_id: string
+  readonly started_at: string
+  readonly seen_at: string
+}
+
+const toSession = (hash: TokenHash, row: SessionRow): Session => ({
+  hash,
+  userId: UserId.make(Number(row.user_id)),
+  startedAt: DateTime.unsafeMake(Number(row.started_at)),
+  seenAt: DateTime.unsafeMake(Number(row.seen_at))
+})
+
+const make = Effect.gen(function*() {
+  const { prefix: p, query, transaction } = yield* Database
+  const users = yield* Users
+  const statement = (name: string, text: string) => ({ name: `${p}${name}`, text })
+
+  const insertPassword = statement(
+    "password_insert",
+    `INSERT INTO ${p}passwords (user_id, hash) VALUES ($1::bigint, $2::text)`
+  )
+  const findPasswords = statement(
+    "password_find",
+    `SELECT user_id, hash, disabled FROM ${p}passwords
+      WHERE user_id = ANY (ARRAY(SELECT json_array_elements_text($1::json)::bigint))`
+  )
+  const disable = statement(
+    "password_disable",
+    `UPDATE ${p}passwords SET disabled = $2::boolean WHERE user_id = $1::bigint RETURNING user_id`
+  )
+  const listSessions = statement(
+    "session_list",
+    `SELECT hash, user_id, started_at, seen_at FROM ${p}sessions WHERE user_id = $1::bigint
+      ORDER BY started_at DESC, hash`
+  )
+  const replacePassword = statement(
+    "password_replace",
+    `UPDATE ${p}passwords SET hash = $3::text WHERE user_id = $1::bigint AND hash = $2::text RETURNING user_id`
+  )
+  const endSessions = statement(
+    "session_end",
+    `DELETE FROM ${p}sessions WHERE user_id = $1::bigint AND hash IS DISTINCT FROM $2::text RETURNING hash`
+  )
+  // The lock serializes it with password changes.
+  const insertSession = statement(
+    "session_insert",
+    `INSERT INTO ${p}sessions (hash, user_id, started_at, seen_at)
+      SELECT $1::text, a.user_id, $3::bigint, $4::bigint FROM (
+        SELECT user_id FROM ${p}passwords WHERE user_id = $2::bigint AND hash = $5::text AND NOT disabled FOR SHARE
+      ) a RETURNING hash`
+  )
+  const findSession = statement(
+    "session_find",
+    `SELECT s.user_id, s.started_at, s.seen_at
+      FROM ${p}sessions s JOIN ${p}passwords a ON a.user_id = s.user_id AND NOT a.disabled WHERE s.hash = $1::text`
+  )
+  const touchSession = statement("session_touch", `UPDATE ${p}sessions SET seen_at = $2::bigint WHERE hash = $1::text`)
+  const removeSession = statement("session_remove", `DELETE FROM ${p}sessions WHERE hash = $1::text`)
+  const purgeSessions = statement(
+    "session_purge",
+    `DELETE FROM ${p}sessions WHERE hash IN (
+      SELECT hash FROM ${p}sessions WHERE seen_at <= $1::bigint OR started_at <= $2::bigint LIMIT $3::integer
+    ) RETURNING hash`
+  )
+
+  /** The accounts of these users. Users without a password have none. */
+  const accountsOf = (found: ReadonlyArray<User>) =>
+    Effect.map(query<PasswordRow>(findPasswords, [JSON.stringify(found.map(({ id }) => id))]), (rows) => {
+      const byUser = new Map(rows.map((row) => [Number(row.user_id), row]))
+      return found.flatMap((user): ReadonlyArray<Account> => {
+        const row = byUser.get(user.id)
+        return row === undefined ? [] : [{ user, passwordHash: row.hash, disabled: row.disabled }]
+      })
+    })
+  const accountOf = (found: Option.Option<User>) =>
+    Effect.map(accountsOf(Option.toArray(found)), ([account]) => Option.fromNullable(account))
+
+  return AccountStore.of({
+    insert: (user, passwordHash) =>
+      transaction(
+        Effect.tap(users.insert(user), ({ id }) => query(insertPassword, [id, passwordHash]))
+      ),
+    findByEmail: (email) => Effect.flatMap(users.findByEmail(email), accountOf),
+    find: (id) => Effect.flatMap(users.find(id), accountOf),
+    list: (page) => Effect.flatMap(users.list(page), accountsOf),
+    setDisabled: (id, disabled) =>
+      transaction(
+        Effect.tap(
+          Effect.map(query(disable, [id, disabled]), (rows) => rows.length === 1),
+          () => disabled ? query(endSessions, [id, null]) : Effect.void
+        )
+      ),
+    listSessions: (id) =>
+      Effect.map(
+        query<SessionRow & { readonly hash: string }>(listSessions, [id]),
+        (rows) => rows.map((row) => toSession(trusted(TokenHash, row.hash), row))
+      ),
+    endSessions: (id, except) => Effect.map(query(endSessions, [id, except ?? null]), (rows) => rows.length),
+    replacePassword: ({ except, from, id, to }) =>
+      transaction(
+        Effect.tap(
+          Effect.map(query(replacePassword, [id, from, to]), (rows) => rows.length === 1),
+          (isReplaced) => isReplaced ? query(endSessions, [id, except ?? null]) : Effect.void
+        )
+      ),
+    insertSession: ({ hash, seenAt, startedAt, userId }, passwordHash) =>
+      Effect.map(
+        query(insertSession, [hash, userId, startedAt.epochMillis, seenAt.epochMillis, passwordHash]),
+        (rows) => rows.length === 1
+      ),
+    findSession: Effect.fnUntraced(function*(hash) {
+      const [row] = yield* query<SessionRow>(findSession, [hash])
+      if (row === undefined) return Option.none()
+      const session = toSession(hash, row)
+      return Option.map(yield* users.find(session.userId), (user) => ({ user, session }))
+    }),
+    touchSession: (hash, seenAt) => Effect.asVoid(query(touchSession, [hash, seenAt.epochMillis])),
+    removeSession: (hash) => Effect.asVoid(query(removeSession, [hash])),
+    purgeSessions: (now, limit) => {
+      const { seenAt, startedAt } = cutoff(now)
+      return Effect.map(query(purgeSessions, [seenAt.epochMillis, startedAt.epochMillis, limit]), (rows) => rows.length)
+    }
+  })
+})
+
+/** Password hashes and sessions in the service's own tables. */
+export const layer: Layer.Layer<AccountStore, never, Database | Users> = Layer.effect(AccountStore, make)

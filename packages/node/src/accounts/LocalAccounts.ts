@@ -1,0 +1,268 @@
+/** The service's own sign-in: passwords hashed with argon2id, sessions stored as hashes. */
+import { randomBytes } from "node:crypto"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { Secrets, type TokenHash } from "@startlist/core/Secrets"
+import { StoreError, Text } from "@startlist/core/Store"
+import type { User, UserId } from "@startlist/core/User"
+import { Accounts, PasswordChange, PasswordCheck } from "@startlist/pages/Accounts"
+import { Busy } from "@startlist/http/Refusal"
+import type { EmailTaken, NewUser } from "@startlist/postgres/Users"
+import type { MasterKeys } from "../settings/Setting.ts"
+import { once } from "../SharedWork.ts"
+import { type Account, AccountStore, isLive, isStale } from "./AccountStore.ts"
+import * as SignedTokens from "./SignedTokens.ts"
+import { type Keys, keysFrom } from "./SignedTokens.ts"
+
+/** Registers users who sign in with a password. */
+export class Registrar extends Context.Tag("@startlist/node/Registrar")<Registrar, Registrar.Service>() {}
+
+export declare namespace Registrar {
+  export interface Service {
+    /** Stores a new user and the argon2id hash of the password. */
+    readonly register: (
+      user: NewUser,
+      password: Redacted.Redacted<string>
+    ) => Effect.Effect<User, EmailTaken | StoreError>
+    /**
+     * A token with which this user can choose another password once. None if no user with a password has this
+     * identifier.
+     */
+    readonly makeReset: (
+      id: UserId
+    ) => Effect.Effect<
+      Option.Option<{ readonly token: Redacted.Redacted<string>; readonly expiresAt: DateTime.Utc }>,
+      StoreError
+    >
+  }
+}
+
+/** Loaded with the first password. */
+const argon2 = () => import("@node-rs/argon2")
+
+/** Maximum number of passwords hashed in parallel: each takes 19 MiB and a thread for about 20 ms. */
+const parallelHashes = 4
+
+/** Maximum number of passwords that wait, for about a second. Further sign-ins are refused and can be retried. */
+const waitingHashes = 40
+
+/** Normalizes the characters: keyboards compose the same password differently. */
+const clear = (password: Redacted.Redacted<string>): string => Redacted.value(password).normalize("NFC")
+
+const isText = Schema.is(Text)
+
+/** The rule for passwords includes a long list, so it is loaded on first use. */
+const isAcceptable = (password: Redacted.Redacted<string>) =>
+  Effect.map(
+    Effect.promise(() => import("./Password.ts")),
+    (rule) => isText(Redacted.value(password)) && rule.isAcceptable(Redacted.value(password))
+  )
+
+/** Keys that sign device cookies and password reset links. */
+interface AccountKeys {
+  readonly device: Keys
+  readonly reset: Keys
+}
+
+const make = (keys: AccountKeys) =>
+  Effect.gen(function*() {
+    const store = yield* AccountStore
+    const secrets = yield* Secrets
+    const permits = yield* Effect.makeSemaphore(parallelHashes)
+    // Not `withPermits`: an interruption while it takes a permit would lose the permit.
+    const turn = <A, E>(hashing: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+      Effect.acquireUseRelease(permits.take(1), () => hashing, () => permits.release(1))
+    let checks = 0
+
+    /** OWASP's argon2id parameters (19 MiB, 2 passes, 1 lane) are the library's defaults. */
+    const toHash = (password: string) => turn(Effect.promise(async () => (await argon2()).hash(password)))
+    const matches = (stored: string, password: string) =>
+      turn(Effect.tryPromise({
+        try: async () => (await argon2()).verify(stored, password),
+        catch: (cause) => new StoreError({ cause })
+      }))
+
+    /** Refuses a check if the queue is full, so that waiting times stay short. */
+    const inBoundedQueue = <A, E>(check: Effect.Effect<A, E>): Effect.Effect<A, Busy | E> =>
+      Effect.suspend((): Effect.Effect<A, Busy | E> => {
+        if (checks >= parallelHashes + waitingHashes) return Effect.fail(new Busy())
+        checks++
+        return Effect.ensuring(check, Effect.sync(() => checks--))
+      })
+
+    /** Verified for an unknown user, so that the response takes the same time. */
+    const decoy = yield* once(toHash(randomBytes(16).toString("base64")))
+
+    const verifyPassword = Effect.fn("Accounts.verifyPassword")(
+      function*(email: string, password: Redacted.Redacted<string>) {
+        const account = isText(email) ? yield* store.findByEmail(email) : Option.none()
+        const stored = Option.isSome(account) ? account.value.passwordHash : yield* decoy
+        const isCorrect = yield* matches(stored, clear(password))
+        if (Option.isNone(account)) return PasswordCheck.Unknown()
+        const { user } = account.value
+        // A disabled user gets the same answer as for a wrong password.
+        return isCorrect && !account.value.disabled
+          ? PasswordCheck.Correct({ user, proof: Redacted.make(stored) })
+          : PasswordCheck.Wrong({ user })
+      },
+      inBoundedQueue
+    )
+
+    const startSession: Accounts.Service["startSession"] = Effect.fn("Accounts.startSession")(
+      function*({ proof, user }) {
+        const value = `sl_se_${randomBytes(32).toString("base64url")}`
+        const now = yield* DateTime.now
+        const session = { hash: secrets.hash(value), userId: user.id, startedAt: now, seenAt: now }
+        const isStarted = yield* store.insertSession(session, Redacted.value(proof))
+        return isStarted ? Option.some(Redacted.make(value)) : Option.none()
+      }
+    )
+
+    const findSession = Effect.fn("Accounts.findSession")(function*(value: Redacted.Redacted<string>) {
+      const hash = secrets.hash(Redacted.value(value))
+      const now = yield* DateTime.now
+      const found = Option.filter(yield* store.findSession(hash), ({ session }) => isLive(session, now))
+      if (Option.exists(found, ({ session }) => isStale(session, now))) yield* store.touchSession(hash, now)
+      return Option.map(found, ({ user }) => user)
+    })
+
+    const idOf: Accounts.Service["idOf"] = (value) => secrets.hash(Redacted.value(value))
+
+    const listSessions: Accounts.Service["listSessions"] = (userId) =>
+      Effect.zipWith(store.listSessions(userId), DateTime.now, (sessions, now) =>
+        sessions.filter((session) =>
+          isLive(session, now)
+        ).map(({ hash, seenAt, startedAt }) => ({
+          id: hash,
+          seenAt,
+          startedAt
+        })))
+
+    const endById: Accounts.Service["endById"] = (userId, id) =>
+      Effect.flatMap(store.listSessions(userId), (sessions) =>
+        Effect.forEach(
+          sessions.filter(({ hash }) =>
+            hash === id
+          ),
+          ({ hash }) => store.removeSession(hash),
+          { discard: true }
+        ))
+
+    const endOthers: Accounts.Service["endOthers"] = (userId, value) =>
+      Effect.asVoid(store.endSessions(userId, secrets.hash(Redacted.value(value))))
+
+    /** Replaces the password of an account. Refused if it has changed since the account was read. */
+    const replace = (
+      { passwordHash, user }: Account,
+      next: Redacted.Redacted<string>,
+      keeping: { readonly except?: TokenHash } = {}
+    ) =>
+      Effect.gen(function*() {
+        if (!(yield* isAcceptable(next))) return PasswordChange.Unacceptable()
+        const to = yield* toHash(clear(next))
+        const isReplaced = yield* store.replacePassword({ id: user.id, from: passwordHash, to, ...keeping })
+        return isReplaced ? PasswordChange.Changed({ user }) : PasswordChange.Refused()
+      })
+
+    const changePassword = Effect.fn("Accounts.changePassword")(
+      function*(
+        session: Redacted.Redacted<string>,
+        { next, present }: { readonly present: Redacted.Redacted<string>; readonly next: Redacted.Redacted<string> }
+      ) {
+        const user = yield* findSession(session)
+        const account = Option.isSome(user) ? yield* store.find(user.value.id) : Option.none()
+        if (Option.isNone(account)) return PasswordChange.Refused()
+        return (yield* matches(account.value.passwordHash, clear(present)))
+          ? yield* replace(account.value, next, { except: secrets.hash(Redacted.value(session)) })
+          : PasswordChange.Refused()
+      },
+      inBoundedQueue
+    )
+
+    /** The account of a reset link. None if the user is disabled. */
+    const resettable = (token: Redacted.Redacted<string>) =>
+      Effect.gen(function*() {
+        const now = yield* Clock.currentTimeMillis
+        const id = SignedTokens.claimedUser(Redacted.value(token), now)
+        const account = Option.isSome(id) ? yield* store.find(id.value) : Option.none()
+        return Option.filter(
+          account,
+          ({ disabled, passwordHash, user }) =>
+            !disabled && SignedTokens.isGenuineReset(keys.reset, Redacted.value(token), user.id, passwordHash)
+        )
+      })
+
+    const resetPassword = Effect.fn("Accounts.resetPassword")(
+      function*(token: Redacted.Redacted<string>, next: Redacted.Redacted<string>) {
+        const account = yield* resettable(token)
+        return Option.isSome(account) ? yield* replace(account.value, next) : PasswordChange.Refused()
+      },
+      inBoundedQueue
+    )
+
+    const makeReset = Effect.fn("Registrar.makeReset")(function*(id: UserId) {
+      const expiresAt = DateTime.addDuration(yield* DateTime.now, SignedTokens.resetLifetime)
+      return Option.map(yield* store.find(id), ({ passwordHash }) => ({
+        token: Redacted.make(SignedTokens.makeReset(keys.reset, id, passwordHash, expiresAt.epochMillis)),
+        expiresAt
+      }))
+    })
+
+    const endSession = (value: Redacted.Redacted<string>) => store.removeSession(secrets.hash(Redacted.value(value)))
+
+    const register = Effect.fn("Registrar.register")(function*(user: NewUser, password: Redacted.Redacted<string>) {
+      return yield* store.insert(user, yield* toHash(clear(password)))
+    })
+
+    const recognizeBrowser: Accounts.Service["recognizeBrowser"] = (value, email) =>
+      Effect.map(
+        Clock.currentTimeMillis,
+        (now) => SignedTokens.browserOf(keys.device, Redacted.value(value), email, now)
+      )
+
+    const rememberBrowser: Accounts.Service["rememberBrowser"] = ({ email }, previous) =>
+      Effect.map(Clock.currentTimeMillis, (now) =>
+        Redacted.make(SignedTokens.extendCookie(
+          keys.device,
+          Option.getOrElse(Option.map(previous, Redacted.value), () => ""),
+          email,
+          now
+        )))
+
+    return Context.make(Accounts, {
+      changePassword,
+      endById,
+      endOthers,
+      endSession,
+      findReset: (token) => Effect.map(resettable(token), Option.map(({ user }) => user)),
+      findSession,
+      idOf,
+      listSessions,
+      resetPassword,
+      recognizeBrowser,
+      rememberBrowser,
+      startSession,
+      verifyPassword
+    }).pipe(Context.add(Registrar, { makeReset, register }))
+  })
+
+/** Accounts whose cookies and links are signed with keys derived from these master keys: valid on all nodes. */
+export const layerWith = (
+  masterKeys: MasterKeys
+): Layer.Layer<Accounts | Registrar, never, AccountStore | Secrets> =>
+  Layer.effectContext(
+    Effect.suspend(() =>
+      make({ device: keysFrom(masterKeys, "device cookie"), reset: keysFrom(masterKeys, "password reset") })
+    )
+  )
+
+/** Accounts whose device cookies and links are valid until the process ends. */
+export const layer: Layer.Layer<Accounts | Registrar, never, AccountStore | Secrets> = Layer.effectContext(
+  Effect.suspend(() => make({ device: [randomBytes(32)], reset: [randomBytes(32)] }))
+)

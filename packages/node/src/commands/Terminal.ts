@@ -1,0 +1,62 @@
+/** What a command reads from the terminal and prints on it. */
+import type * as Prompt from "@effect/cli/Prompt"
+import * as Schema from "effect/Schema"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+
+/** A failed command. The message is one line for people. */
+export class CommandFailed extends Schema.TaggedError<CommandFailed>("@startlist/node/CommandFailed")("CommandFailed", {
+  message: Schema.String
+}) {}
+
+const firstLine = async (): Promise<Redacted.Redacted<string>> => {
+  let input = ""
+  for await (const chunk of process.stdin) input += String(chunk)
+  return Redacted.make(input.split(/\r?\n/, 1)[0] ?? "")
+}
+
+/** Loaded when it is needed: the parser of commands is large, and programs wait for some commands. */
+const prompt = (name: string) =>
+  Effect.flatMap(
+    Effect.promise(() => import("@effect/cli/Prompt")),
+    ({ hidden, run }) => run(hidden({ message: name }))
+  )
+
+/**
+ * Prompts for a secret on a terminal. Otherwise reads the first line of standard input. On the command line, the process
+ * list and the shell history would show it.
+ */
+export const readSecret = (
+  name: string
+): Effect.Effect<Redacted.Redacted<string>, CommandFailed, Prompt.Prompt.Environment> => {
+  const unreadable = () =>
+    new CommandFailed({ message: `the ${name.toLowerCase()} cannot be read from standard input` })
+  return Effect.suspend(() =>
+    process.stdin.isTTY === true
+      ? Effect.mapError(prompt(name), unreadable)
+      : Effect.tryPromise({ try: firstLine, catch: unreadable })
+  )
+}
+
+/** The stream on which progress is shown. */
+export interface Terminal {
+  readonly isTTY?: boolean | undefined
+  readonly write: (text: string) => unknown
+}
+
+/** Replaces the line that shows the progress of a command. An empty text removes it. Without a terminal, prints nothing. */
+export const showProgress = (text: string, terminal: Terminal = process.stderr): void => {
+  if (terminal.isTTY === true) terminal.write(`\r\u001B[2K${text}`)
+}
+
+const controls = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200C\u200D])\p{Cf}/gu
+
+const escape = (character: string): string =>
+  character.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("")
+
+/** Escapes characters that could control a terminal or change the direction of text, as in JSON: `\u001b`. */
+export const printable = (text: string): string => text.replaceAll(controls, escape)
+
+/** JSON for a terminal, with such characters escaped. */
+export const printableJson = (value: unknown): string =>
+  JSON.stringify(value, null, 2).split("\n").map(printable).join("\n")

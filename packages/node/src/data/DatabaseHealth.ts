@@ -1,0 +1,88 @@
+/** Whether the database can serve: one examination, for readiness and for `startlist doctor`. */
+import type { SqlClient } from "@effect/sql/SqlClient"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import { StoreError } from "@startlist/core/Store"
+import type { Database } from "@startlist/postgres/Database"
+import * as Migrations from "@startlist/postgres/Migrations"
+import { shared } from "../SharedWork.ts"
+import * as ServiceTables from "./ServiceTables.ts"
+
+/** What the examination found in a database that answers. */
+export interface Health {
+  /** Migrations of all tables, compared with this program. */
+  readonly tables: Migrations.Status
+  /** Why the database takes no writes. None if it does, and if the tables are not those of this program. */
+  readonly refusal: Option.Option<StoreError>
+}
+
+/** A database that needs longer to write a row counts as unavailable. */
+const patience = Duration.seconds(2)
+
+/** The reason of a database that does not answer within `patience`. */
+export const tooSlow = "the database did not answer in time"
+
+const failed = (reason: string) => new StoreError({ cause: new Error(reason) })
+
+const unlessSlow = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.timeoutFail(effect, { duration: patience, onTimeout: () => failed(tooSlow) })
+
+const toStoreError = (cause: unknown) => cause instanceof StoreError ? cause : new StoreError({ cause })
+
+const compare: Effect.Effect<Migrations.Status, StoreError, SqlClient> = Effect.map(
+  Effect.mapError(unlessSlow(Effect.forEach(ServiceTables.all, Migrations.status)), toStoreError),
+  (states) => ({
+    missing: states.flatMap(({ missing }) => missing),
+    unknown: states.flatMap(({ unknown }) => unknown),
+    breaking: states.flatMap(({ breaking }) => breaking)
+  })
+)
+
+/**
+ * Compares the tables with this program, and writes without changing anything. Each step ends within two seconds: the
+ * write of a server that waits for a missing standby does not end. Fails if the database does not answer.
+ */
+export const examine: Effect.Effect<Health, StoreError, Database | SqlClient> = Effect.gen(function*() {
+  const tables = yield* compare
+  if (tables.missing.length > 0 || tables.breaking.length > 0) return { tables, refusal: Option.none() }
+  return { tables, refusal: Either.getLeft(yield* Effect.either(unlessSlow(Migrations.writable))) }
+})
+
+/** Why a database that answers cannot serve. */
+const whyNotReady = (
+  { refusal, tables: { breaking: [newer], missing: [step] } }: Health
+): Option.Option<StoreError> => {
+  if (newer !== undefined) return Option.some(failed(`migration ${newer} is of a newer version of Startlist`))
+  if (step !== undefined) return Option.some(failed(`migration ${step} has not been run`))
+  return refusal
+}
+
+export declare namespace DatabaseHealth {
+  export interface Service {
+    /** Name of the database in the start line. Contains no password. */
+    readonly description: string
+    /** Succeeds if the database takes writes and has this program's tables. Ends within 2 s. Cached for a second. */
+    readonly check: Effect.Effect<void, StoreError>
+  }
+}
+
+/** The database as load balancers and operators see it. */
+export class DatabaseHealth extends Context.Tag("@startlist/node/DatabaseHealth")<
+  DatabaseHealth,
+  DatabaseHealth.Service
+>() {}
+
+/** The service. At most one examination per second, for any number of callers. */
+export const make = (description: string): Effect.Effect<DatabaseHealth.Service, never, Database | SqlClient> =>
+  Effect.gen(function*() {
+    const services = yield* Effect.context<Database | SqlClient>()
+    const check = unlessSlow(examine).pipe(
+      Effect.flatMap((health) => Option.match(whyNotReady(health), { onNone: () => Effect.void, onSome: Effect.fail })),
+      Effect.provide(services),
+      Effect.either
+    )
+    return { description, check: Effect.flatten(yield* shared(check, Duration.seconds(1))) }
+  })

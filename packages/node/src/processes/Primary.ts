@@ -1,0 +1,254 @@
+/**
+ * The primary of the processes of a node, which Node's cluster calls so. It serves no requests: it starts the others, replaces those that end,
+ * counts failed sign-ins for all, and merges their metrics.
+ *
+ * - `PROCESSES` of them serve requests on the same address. Node gives them the connections in turn.
+ * - One more process delivers.
+ * - A process that hangs is killed and replaced.
+ * - SIGHUP replaces all, one after the other, with the program on the disk.
+ */
+import type { Worker } from "node:cluster"
+import cluster from "node:cluster"
+import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as FailureLimit from "@startlist/http/FailureLimit"
+import type { Configuration } from "../settings/Configuration.ts"
+import { logDoubts } from "../settings/Warnings.ts"
+import * as Log from "../telemetry/Log.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
+import { merge } from "../telemetry/Prometheus.ts"
+import * as Heartbeat from "./Heartbeat.ts"
+import * as Link from "./Link.ts"
+import { hangUps, nameVariable } from "./Member.ts"
+import * as Messages from "./ProcessMessages.ts"
+
+/** A process did not start. The message is empty if the process has printed the reason itself. */
+export class NotStarted extends Data.TaggedError("NotStarted")<{ readonly message: string }> {}
+
+interface Ended {
+  readonly status: number
+  readonly signal: string | null
+}
+
+interface Child {
+  readonly worker: Worker
+  readonly link: Link.Link
+  readonly startedAt: number
+  /** Whether it was killed because it did not answer. */
+  hung: boolean
+  /** Its start line, once it serves. */
+  readonly ready: Deferred.Deferred<string, NotStarted>
+  readonly ended: Deferred.Deferred<Ended>
+}
+
+/** A place, held by one process at a time. */
+interface Place {
+  readonly name: string
+  readonly roles: string
+  readonly metrics: Heartbeat.Place
+  child: Child
+}
+
+type Vacancy = Omit<Place, "child">
+
+/** Starts a process in a place. */
+type StartIn = (place: Vacancy) => Effect.Effect<Child, never, Scope.Scope>
+
+type Answer = (question: unknown) => Effect.Effect<unknown, unknown>
+
+/** A process that ran longer than this started successfully, so the pauses begin again. */
+const wellAfterMillis = 60_000
+
+/** Seconds until an ended process is replaced: longer each time, if its successors end soon. */
+const pauses = [0, 1, 2, 4, 8, 16, 30]
+
+/** Time until a replaced process is killed. It ends earlier unless it is stuck. */
+const retirement = Duration.seconds(90)
+
+/** Timeout in milliseconds for the metrics of a process. */
+const metricsPatience = 3000
+
+const describe = ({ signal, status }: Ended): string => signal ?? `status ${status}`
+
+const decodeQuestion = Schema.decodeUnknown(Messages.Question)
+const decodePage = Schema.decodeUnknown(Messages.Page)
+const decodeReady = Schema.decodeUnknownOption(Messages.Ready)
+const encodeWait = Schema.encodeSync(Messages.Wait)
+
+/** Kills a process that hangs. `keep` replaces it. */
+const watch = (child: Child, { metrics, name }: Vacancy) =>
+  Effect.gen(function*() {
+    yield* Deferred.await(child.ready)
+    yield* Heartbeat.untilHung(child.link, metrics.answered)
+    if (yield* Deferred.isDone(child.ended)) return
+    yield* Effect.logError(`process ${name} does not answer and is killed`)
+    child.hung = true
+    child.worker.process.kill("SIGKILL")
+  }).pipe(Effect.catchTag("NotStarted", () => Effect.void))
+
+const start = (all: Set<Child>, answer: Answer, place: Vacancy): Effect.Effect<Child, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const { name, roles } = place
+    const ready = yield* Deferred.make<string, NotStarted>()
+    const ended = yield* Deferred.make<Ended>()
+    const startedAt = yield* Clock.currentTimeMillis
+    const worker = cluster.fork({ ROLES: roles, PROCESSES: "1", [nameVariable]: name })
+    const link = Link.open(
+      {
+        send: (message, onSent) => worker.process.send(message, undefined, undefined, onSent),
+        on: (onMessage) => worker.on("message", onMessage)
+      },
+      answer,
+      (message) => {
+        for (const { line } of Option.toArray(decodeReady(message))) {
+          Deferred.unsafeDone(ready, Effect.succeed(line))
+        }
+      }
+    )
+    const child: Child = { worker, link, startedAt, ready, ended, hung: false }
+    all.add(child)
+    worker.once("exit", (status, signal) => {
+      all.delete(child)
+      const how = { status, signal }
+      const message = signal === null ? "" : `a process ended before it had started: ${describe(how)}`
+      Deferred.unsafeDone(ready, new NotStarted({ message }))
+      Deferred.unsafeDone(ended, Effect.succeed(how))
+    })
+    yield* Effect.forkScoped(watch(child, place))
+    return child
+  })
+
+/** Milliseconds until a stopping process is killed: longer than the longest drain, and shorter than the limit of `main`. */
+const stopPatience = 8500
+
+const stop = ({ ended, worker }: Child): Effect.Effect<Ended> =>
+  Effect.suspend(() => {
+    worker.process.kill("SIGTERM")
+    const timer = setTimeout(() => worker.process.kill("SIGKILL"), stopPatience)
+    return Effect.ensuring(Deferred.await(ended), Effect.sync(() => clearTimeout(timer)))
+  })
+
+/** Starts a new process whenever one has ended without a successor. */
+const keep = (place: Place, startIn: StartIn): Effect.Effect<never, never, Scope.Scope> =>
+  Effect.iterate(0, {
+    while: () => true,
+    body: (deaths) =>
+      Effect.gen(function*() {
+        const { child } = place
+        const how = yield* Deferred.await(child.ended)
+        if (place.child !== child) return deaths
+        place.metrics.replaced(child.hung ? "hung" : "ended")
+        const livedMillis = (yield* Clock.currentTimeMillis) - child.startedAt
+        const recent = livedMillis > wellAfterMillis ? 0 : deaths
+        const seconds = pauses[Math.min(recent, pauses.length - 1)] ?? 0
+        yield* Effect.logError(
+          `process ${place.name} ended (${describe(how)}) and is replaced ${seconds === 0 ? "now" : `in ${seconds} s`}`
+        )
+        yield* Effect.sleep(Duration.seconds(seconds))
+        if (place.child === child) place.child = yield* startIn(place)
+        return recent + 1
+      })
+  }).pipe(Effect.zipRight(Effect.never))
+
+/** Replaces one process after the other. Each serves until its successor does. */
+const replaceAll = (places: ReadonlyArray<Place>, startIn: StartIn) =>
+  Effect.gen(function*() {
+    yield* Effect.log("SIGHUP: every process is replaced, one after the other")
+    for (const place of places) {
+      const successor = yield* startIn(place)
+      yield* Deferred.await(successor.ready)
+      const previous = place.child
+      place.child = successor
+      previous.link.tell(Messages.Retire.make({}))
+      yield* Effect.timeoutOption(Deferred.await(previous.ended), retirement)
+      previous.worker.process.kill("SIGKILL")
+    }
+    yield* Effect.log("every process was replaced")
+  }).pipe(
+    Effect.catchAll(() =>
+      Effect.logError("a new process did not start (see the lines above), so the present processes continue")
+    )
+  )
+
+const placesOf = ({ processes, roles }: Configuration) => [
+  ...Array.from({ length: processes }, (_, index) => ({ name: String(index + 1), roles: "api" })),
+  ...(roles.has("worker") ? [{ name: "delivery", roles: "worker" }] : [])
+]
+
+/** Runs a node of several processes until it is interrupted. Fails if one of them cannot start. */
+export const run = (configuration: Configuration): Effect.Effect<never, NotStarted> =>
+  Effect.gen(function*() {
+    const hangUp = yield* hangUps
+    yield* logDoubts(configuration)
+    const failures = yield* FailureLimit.FailureLimit
+    const registry = yield* Metrics.watch
+    const labels = Option.match(configuration.installation, {
+      onNone: () => ({}),
+      onSome: (installation) => ({ installation })
+    })
+    registry.setDefaultLabels(labels)
+    const all = new Set<Child>()
+    const places: Array<Place> = []
+
+    /** Omits a process that is too busy to answer. */
+    const metrics = Effect.gen(function*() {
+      const pages = yield* Effect.forEach(places, ({ child, name }) =>
+        child.link.ask(Messages.Metrics.make({}), metricsPatience).pipe(
+          Effect.flatMap(decodePage),
+          Effect.map(({ body }) => ({ body, process: name })),
+          Effect.option
+        ), { concurrency: "unbounded" })
+      const answers = yield* Effect.forEach(places, ({ metrics, name }) =>
+        Effect.map(metrics.page, (body) => ({ body, process: name })))
+      const own = {
+        body: yield* Effect.promise(() =>
+          registry.metrics()
+        ),
+        process: "primary"
+      }
+      return { contentType: registry.contentType, body: merge([...pages.flatMap(Option.toArray), ...answers, own]) }
+    })
+    const answer: Answer = (question) =>
+      Effect.flatMap(decodeQuestion(question), (asked): Effect.Effect<unknown> => {
+        switch (asked._tag) {
+          case "Take":
+            return Effect.map(failures.take(asked.keys), (wait) =>
+              encodeWait(Option.getOrNull(wait)))
+          case "GiveBack":
+            return Effect.as(failures.giveBack(asked.keys), null)
+          case "Metrics":
+            return metrics
+        }
+      })
+    const startIn: StartIn = (place) =>
+      start(all, answer, place)
+
+    const serve = Effect.gen(function*() {
+      // Wait for the first one, which migrates the tables. If it cannot start, no other can.
+      for (const position of placesOf(configuration)) {
+        const place = { ...position, metrics: Heartbeat.makePlace(labels) }
+        const child = yield* startIn(place)
+        places.push({ ...place, child })
+        if (places.length === 1) {
+          yield* Deferred.await(child.ready)
+        }
+      }
+      const [line] = yield* Effect.forEach(places, ({ child }) =>
+        Deferred.await(child.ready))
+      yield* Effect.log(`${line}; processes: ${places.map(({ name }) => name).join(", ")}`)
+      const keeping = Effect.forEach(places, (place) => keep(place, startIn), { concurrency: "unbounded" })
+      const replacing = Effect.forever(Effect.zipRight(hangUp, replaceAll(places, startIn)))
+      return yield* Effect.zipRight(Effect.all([keeping, replacing], { concurrency: "unbounded" }), Effect.never)
+    })
+    return yield* Effect.ensuring(
+      serve,
+      Effect.suspend(() => Effect.forEach(all, stop, { concurrency: "unbounded", discard: true }))
+    )
+  }).pipe(Effect.scoped, Effect.provide(Layer.merge(FailureLimit.layerMemory, Log.layer(configuration))))

@@ -6,7 +6,7 @@ import { Clock, Duration, Effect, Ref } from "effect"
 const margin = Duration.minutes(1)
 
 /** Stores the latest tokens, and returns a valid access token. */
-export const make = (client: Applications.ClientCredentials, first: Token.Tokens) =>
+export const make = (client: Applications.ClientCredentials, first: Token.TokenAnswer) =>
   Effect.gen(function*() {
     const oauth = yield* OAuth.OAuth
     const latest = yield* Ref.make(first)

@@ -1,15 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { it } from "@effect/vitest"
-import {
-  AccessTokens,
-  Applications,
-  Delivery,
-  Grant,
-  GrantStore,
-  Registration,
-  Registrations,
-  Subscription
-} from "@startlist/core"
+import { Applications, Delivery, Grant, GrantStore, Registration, Registrations, Subscription } from "@startlist/core"
 import { Embedded, Postgres, Users } from "@startlist/postgres"
 import { DateTime, Effect, Either, Layer, Option } from "effect"
 import { describe, expect } from "vitest"
@@ -50,7 +41,7 @@ const told = Effect.gen(function*() {
       lineStart: 1,
       grantedAt: now,
       refresh: Option.none(),
-      access: AccessTokens.none,
+      access: [],
       codes: []
     }),
     outgoing: []

@@ -2,10 +2,9 @@
 import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as AccessTokens from "./AccessTokens.ts"
 import type { ApplicationId } from "./Application.ts"
 import type { Grant } from "./Grant.ts"
-import type { TokenHash } from "./Secrets.ts"
+import type { Fingerprint } from "./Secrets.ts"
 import { isOver, type Scope } from "./Token.ts"
 import type { Role, UserId } from "./User.ts"
 
@@ -15,7 +14,7 @@ export class InvalidToken
 {}
 
 /** The user, application and scope of an access token. */
-export interface Access {
+export interface BearerAccess {
   readonly applicationId: ApplicationId
   readonly userId: UserId
   readonly role: Role
@@ -25,29 +24,30 @@ export interface Access {
 }
 
 /** The access of a token that is in the grant and has not expired. A revoked grant has no tokens. */
-export const find = (grant: Grant, token: TokenHash, now: DateTime.Utc): Option.Option<Access> => {
-  const found = AccessTokens.find(grant.access, token)
-  if (Option.isNone(found) || isOver(found.value.expiresAt, now)) return Option.none()
+export const find = (grant: Grant, token: Fingerprint, now: DateTime.Utc): Option.Option<BearerAccess> => {
+  // The newest first, which clients use most.
+  const found = grant.access.findLast(({ hash }) => hash === token)
+  if (found === undefined || isOver(found.expiresAt, now)) return Option.none()
   const { applicationId, role, userId } = grant
-  const { createdAt, expiresAt, scope } = found.value
+  const { createdAt, expiresAt, scope } = found
   return Option.some({ applicationId, userId, role, scope, createdAt, expiresAt })
 }
 
 /** The scopes of the grant and of its live tokens, which may be those of an earlier, broader consent. */
 export const liveScope = ({ access, scope }: Grant, now: DateTime.Utc): Scope => {
-  const live = AccessTokens.toArray(access).filter(({ expiresAt }) => !isOver(expiresAt, now))
+  const live = access.filter(({ expiresAt }) => !isOver(expiresAt, now))
   return [...new Set([...scope, ...live.flatMap((token) => token.scope)])]
 }
 
 /** The description of a live token (RFC 7662 §2.2). */
-export interface Introspection extends Omit<Access, "role"> {
+export interface Introspection extends Omit<BearerAccess, "role"> {
   readonly kind: "access" | "refresh"
 }
 
 /** Describes an access token, or a refresh token that can be used now. */
 export const describe = (
   grant: Grant,
-  token: TokenHash,
+  token: Fingerprint,
   kind: Introspection["kind"],
   now: DateTime.Utc
 ): Option.Option<Introspection> => {

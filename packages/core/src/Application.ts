@@ -8,7 +8,7 @@ import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { Policy } from "./Policy.ts"
 import { ClientSecret, live, SigningSecret } from "./ApplicationSecret.ts"
-import type { TokenHash } from "./Secrets.ts"
+import type { Fingerprint } from "./Secrets.ts"
 import { type Conflict, maxId, type StoreError, Text, Version } from "./Store.ts"
 import { UserId } from "./User.ts"
 
@@ -53,7 +53,7 @@ export const Application = Schema.Struct({
 export type Application = typeof Application.Type
 
 /** The fields that apply to all grants of an application. */
-export type Standing = Pick<Application, "epoch" | "state">
+export type ApplicationState = Pick<Application, "epoch" | "state">
 
 /** An application without an identifier. The store gives one, and saves version 1, active, in epoch 0. */
 export const NewApplication = Application.omit("id", "version", "state", "epoch")
@@ -187,7 +187,7 @@ export class InvalidClient extends Schema.TaggedError<InvalidClient>("@startlist
 /** Returns the found application if it is active and one of its live secrets has this fingerprint. */
 export const authenticate = (
   found: Option.Option<Application>,
-  hash: TokenHash,
+  hash: Fingerprint,
   now: DateTime.Utc
 ): Either.Either<Application, InvalidClient> => {
   if (Option.isNone(found) || !live(found.value.secrets, now).some((secret) => secret.hash === hash)) {

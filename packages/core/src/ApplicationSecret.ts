@@ -4,7 +4,7 @@ import * as Duration from "effect/Duration"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { TokenHash } from "./Secrets.ts"
+import { Fingerprint } from "./Secrets.ts"
 
 const lifetime = {
   /** Names the secret among those of its kind. Each replacement takes the next number. */
@@ -14,7 +14,7 @@ const lifetime = {
 }
 
 /** Fingerprint of a client secret. */
-export const ClientSecret = Schema.Struct({ ...lifetime, hash: TokenHash })
+export const ClientSecret = Schema.Struct({ ...lifetime, hash: Fingerprint })
 export type ClientSecret = typeof ClientSecret.Type
 
 /** A signing secret (`whsec_…`). All live ones sign. */

@@ -5,7 +5,7 @@ import * as Layer from "effect/Layer"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { type EventId, Sequence, Updates } from "./Event.ts"
 import { makeOrigins } from "./internal/eventOrigins.ts"
-import { type Parties, type RegistrationId, toldOf } from "./Registration.ts"
+import { changedEvent, type Parties, type RegistrationId } from "./Registration.ts"
 import type { Secrets } from "./Secrets.ts"
 import type { StoreError } from "./Store.ts"
 
@@ -45,7 +45,7 @@ const make = Effect.gen(function*() {
     // Input of an embedder is checked here. Startlist's own registrations are checked when they are made.
     const updates = Updates.make(changed.updates)
     const version = Sequence.make(changed.sequence ?? origin.time.epochMillis)
-    yield* queue.enqueue([toldOf({ ...changed, updates, version }, origin)])
+    yield* queue.enqueue([changedEvent({ ...changed, updates, version }, origin)])
     return origin.id
   })
 

@@ -12,21 +12,21 @@
  * - A line is the tokens of one exchange and of the refreshes after it. The present one began with the generation
  *   `lineStart`. Every generation has one access token, so those of the line are the last ones of `access`.
  */
+import * as Arr from "effect/Array"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import * as AccessTokens from "./AccessTokens.ts"
-import { type Application, ApplicationId, type Standing as ApplicationStanding } from "./Application.ts"
+import { type Application, ApplicationId, type ApplicationState } from "./Application.ts"
 import type { AuthorizationRequest } from "./Authorization.ts"
 import { Audience, type EventOrigin, type Outgoing } from "./Event.ts"
 import { makeInstants } from "./internal/instants.ts"
 import type { Policy } from "./Policy.ts"
-import { type Origin, type Secrets, shortened, type TokenHash, type TokenKey, type TokenPair } from "./Secrets.ts"
+import { type Fingerprint, type Origin, type Secrets, shortened, type TokenKey, type TokenPair } from "./Secrets.ts"
 import { Version } from "./Store.ts"
 import * as Token from "./Token.ts"
-import { type AccessToken, Code, isOver, RefreshToken, Scope, type Tokens } from "./Token.ts"
+import { AccessToken, Code, isOver, RefreshToken, Scope, type TokenAnswer } from "./Token.ts"
 import { Role, type User, UserId } from "./User.ts"
 
 export const Grant = Schema.Struct({
@@ -45,8 +45,8 @@ export const Grant = Schema.Struct({
   grantedAt: Schema.DateTimeUtcFromNumber,
   /** The current refresh token. None before the first code is exchanged, and after the end of its line or the grant. */
   refresh: Schema.OptionFromNullOr(RefreshToken),
-  /** Access tokens. The next save removes expired ones at the front. */
-  access: AccessTokens.AccessTokens,
+  /** Access tokens, oldest first. The next save removes expired ones at the front. */
+  access: Schema.Array(AccessToken),
   /** Codes within their lifetime, pending or used, oldest first. The next save removes expired ones. */
   codes: Schema.Array(Code)
 })
@@ -55,14 +55,14 @@ export type Grant = typeof Grant.Type
 /** A grant and its application at the same moment. */
 export interface Found {
   readonly grant: Grant
-  readonly application: ApplicationStanding
+  readonly application: ApplicationState
 }
 
 /** The grant with the present state of its application: revoked and empty if all grants of the application were. */
 export const asOf = ({ application, grant }: Found): Grant =>
   grant.applicationEpoch === application.epoch
     ? grant
-    : { ...grant, status: "revoked", refresh: Option.none(), access: AccessTokens.none, codes: [] }
+    : { ...grant, status: "revoked", refresh: Option.none(), access: [], codes: [] }
 
 /** One atomic save: the grant at its next version, and the events of the decision. */
 export interface Change {
@@ -99,9 +99,9 @@ export class InvalidGrant extends Schema.TaggedError<InvalidGrant>("@startlist/c
 /** Decision about a presented code or refresh token. */
 export type Decision<E = never> =
   /** A new pair, which is valid once the change is saved. */
-  | { readonly _tag: "Issued"; readonly change: Change; readonly tokens: Tokens }
+  | { readonly _tag: "Issued"; readonly change: Change; readonly tokens: TokenAnswer }
   /** The same answer as to the first of several equal requests. Nothing changes. */
-  | { readonly _tag: "Repeated"; readonly tokens: Tokens }
+  | { readonly _tag: "Repeated"; readonly tokens: TokenAnswer }
   | { readonly _tag: "Refused"; readonly error: E | InvalidGrant }
   /** A used code or an older refresh token, which is refused once its line is revoked, if it must be. */
   | { readonly _tag: "Replayed"; readonly error: InvalidGrant; readonly revocation: Option.Option<Change> }
@@ -126,6 +126,10 @@ const isSentTwice = (firstUse: DateTime.Utc, now: DateTime.Utc, { replayGrace }:
 const isLive = (now: DateTime.Utc) => ({ expiresAt }: { readonly expiresAt: DateTime.Utc }): boolean =>
   !isOver(expiresAt, now)
 
+/** Keeps expired tokens behind a live one: the present line is the last tokens, by their number. */
+const withoutExpired = (access: Grant["access"], now: DateTime.Utc): Grant["access"] =>
+  Arr.dropWhile(access, ({ expiresAt }) => isOver(expiresAt, now))
+
 /** The consent of a user to a request. A request from an earlier epoch of the application gives a revoked grant. */
 export interface Consent extends Pick<AuthorizationRequest, "challenge" | "redirectUri" | "scope" | "state"> {
   readonly application: Pick<Application, "epoch" | "id">
@@ -141,7 +145,7 @@ export interface Consent extends Pick<AuthorizationRequest, "challenge" | "redir
 export const consent = (
   existing: Option.Option<Grant>,
   consented: Consent,
-  code: TokenHash,
+  code: Fingerprint,
   now: DateTime.Utc,
   policy: Policy.Service
 ): Change => {
@@ -161,7 +165,7 @@ export const consent = (
     ? {
       ...before,
       version,
-      access: AccessTokens.withoutExpired(before.access, now),
+      access: withoutExpired(before.access, now),
       codes: [...before.codes.filter(isLive(now)), pending].slice(-policy.maxCodes)
     }
     : {
@@ -177,7 +181,7 @@ export const consent = (
       lineStart: (before?.generation ?? 0) + 1,
       grantedAt: now,
       refresh: Option.none(),
-      access: AccessTokens.none,
+      access: [],
       codes: [pending]
     }
   return { grant, outgoing: [] }
@@ -187,7 +191,7 @@ export const consent = (
 export type Deriving = Pick<Secrets.Service, "hash" | "keys">
 
 /** A credential that a client presents, with the salt for a new pair. */
-export interface Presented extends Origin {
+export interface PresentedToken extends Origin {
   /** The client. */
   readonly applicationId: ApplicationId
 }
@@ -205,7 +209,7 @@ const answer = (
   state: Option.Option<string>,
   createdAt: DateTime.Utc,
   policy: Policy.Service
-): Tokens => ({
+): TokenAnswer => ({
   accessToken,
   refreshToken,
   createdAt,
@@ -255,7 +259,7 @@ const issue = (
         issuedAt: now,
         expiresAt: toRefreshExpiry(now.epochMillis + Duration.toMillis(policy.refreshTokenIdle))
       }),
-      access: AccessTokens.add(grant.access, access, policy.maxAccessTokens, now),
+      access: [...withoutExpired(grant.access, now), access].slice(-policy.maxAccessTokens),
       codes: codes.filter(isLive(now))
     },
     outgoing: []
@@ -290,7 +294,7 @@ const repeat = (
   })
 
 /** A code, its redirect URI and its challenge. */
-export interface Redemption extends Presented {
+export interface Redemption extends PresentedToken {
   /** Must equal the authorized one if given. */
   readonly redirectUri: Option.Option<string>
   /** BASE64URL(SHA-256(code_verifier)). */
@@ -333,15 +337,15 @@ export const redeem = (
 }
 
 /** State of a refresh token in its grant. `superseded`: its line is not the present one. `ended`: there is no line. */
-export type Standing = "current" | "replaced" | "superseded" | "ended" | "revoked" | "unknown"
+export type RefreshTokenState = "current" | "replaced" | "superseded" | "ended" | "revoked" | "unknown"
 
 /** Recognises an older refresh token by its name and the key that made it, the current one by its fingerprint. */
-export const standingOf = (
+export const refreshTokenStateOf = (
   grant: Grant,
   token: Redacted.Redacted<string>,
   { epoch, generation }: Token.RefreshName,
   { hash, keys }: Deriving
-): Standing => {
+): RefreshTokenState => {
   if (Option.getOrNull(grant.refresh)?.hash === shortened(hash(Redacted.value(token)))) return "current"
   const isOlder = generation < grant.generation || generation === grant.generation && Option.isNone(grant.refresh)
   if (epoch > grant.epoch || !isOlder || !keys.some((key) => key.isAuthentic(token))) return "unknown"
@@ -357,7 +361,7 @@ export class ScopeExceeded extends Schema.TaggedError<ScopeExceeded>("@startlist
 }) {}
 
 /** A refresh token, its name, and the requested scope, if any. */
-export interface Renewal extends Presented {
+export interface Renewal extends PresentedToken {
   readonly name: Token.RefreshName
   readonly scope: Option.Option<Scope>
 }
@@ -376,14 +380,14 @@ export const rotate = (
   policy: Policy.Service
 ): Decision<ScopeExceeded> => {
   const { applicationId, idempotencyKey, name, scope } = presented
-  const standing = standingOf(grant, presented.presented, name, deriving)
+  const state = refreshTokenStateOf(grant, presented.presented, name, deriving)
   // First: an invented token must not reveal whether the user has a grant to another application.
-  if (standing === "unknown") return refuse(standing)
+  if (state === "unknown") return refuse(state)
   if (grant.applicationId !== applicationId) return refuse("mismatch")
-  if (standing === "revoked") return refuse(standing)
-  if (standing === "superseded" || standing === "ended") return refuseReplay(grant, standing, false, policy)
+  if (state === "revoked") return refuse(state)
+  if (state === "superseded" || state === "ended") return refuseReplay(grant, state, false, policy)
   const excess = Option.isSome(scope) ? scope.value.find((name) => !grant.scope.includes(name)) : undefined
-  if (standing === "replaced") {
+  if (state === "replaced") {
     const within = Option.isSome(idempotencyKey) ? policy.refreshRetry : policy.refreshRetryWithoutKey
     const isPrevious = name.generation === grant.generation - 1
     const repeated = isPrevious && excess === undefined
@@ -391,7 +395,7 @@ export const rotate = (
       : Option.none()
     if (Option.isSome(repeated)) return repeated.value
     const sentTwice = isPrevious && Option.exists(grant.refresh, ({ issuedAt }) => isSentTwice(issuedAt, now, policy))
-    return refuseReplay(grant, standing, !sentTwice, policy)
+    return refuseReplay(grant, state, !sentTwice, policy)
   }
   if (Option.exists(grant.refresh, ({ expiresAt }) => isOver(expiresAt, now))) return refuse("expired")
   if (excess !== undefined) return { _tag: "Refused", error: new ScopeExceeded({ scope: excess }) }
@@ -408,12 +412,11 @@ const withoutRefresh = (grant: Grant, changes: Partial<Grant>): Change => ({
 const revokeLine = (grant: Grant): Change =>
   withoutRefresh(grant, {
     lineStart: grant.generation + 1,
-    access: AccessTokens.withoutNewest(grant.access, grant.generation - grant.lineStart + 1)
+    access: Arr.dropRight(grant.access, grant.generation - grant.lineStart + 1)
   })
 
 /** Ends this life of the grant: its codes and tokens are invalid when the change is saved. */
-export const revoke = (grant: Grant): Change =>
-  withoutRefresh(grant, { status: "revoked", access: AccessTokens.none, codes: [] })
+export const revoke = (grant: Grant): Change => withoutRefresh(grant, { status: "revoked", access: [], codes: [] })
 
 /**
  * Revokes on behalf of the user. Notifies the application if the user is an athlete or organizer (requirements §6.1).

@@ -22,10 +22,10 @@ import { makeOrigins } from "./internal/eventOrigins.ts"
 import { makeInstants } from "./internal/instants.ts"
 import { PersonStore } from "./PersonStore.ts"
 import { Policy } from "./Policy.ts"
-import { Secrets, shortened, type TokenHash } from "./Secrets.ts"
+import { type Fingerprint, Secrets, shortened } from "./Secrets.ts"
 import { type Conflict, type StoreError, untilSaved } from "./Store.ts"
 import * as Token from "./Token.ts"
-import type { Scope, Tokens } from "./Token.ts"
+import type { Scope, TokenAnswer } from "./Token.ts"
 import { type User, UserErased, type UserId } from "./User.ts"
 
 /** A required parameter is missing (RFC 6749 §5.2 `invalid_request`). */
@@ -105,11 +105,11 @@ export declare namespace OAuth {
     /** Exchanges a code for tokens (requirements §4.2), with the granted scope and the request's state. */
     readonly exchange: (
       exchange: Exchange
-    ) => Effect.Effect<Tokens, InvalidClient | MissingParameter | Grant.InvalidGrant | StoreError>
+    ) => Effect.Effect<TokenAnswer, InvalidClient | MissingParameter | Grant.InvalidGrant | StoreError>
     /** Exchanges a refresh token for a new pair with the scope of the grant (requirements §4.3). */
     readonly refresh: (
       refresh: Refresh
-    ) => Effect.Effect<Tokens, InvalidClient | Grant.InvalidGrant | Grant.ScopeExceeded | StoreError>
+    ) => Effect.Effect<TokenAnswer, InvalidClient | Grant.InvalidGrant | Grant.ScopeExceeded | StoreError>
     /**
      * The application revokes all its tokens for the user of this token (requirements §4.4). Returns the user whose
      * access ended. A token that is unknown, expired, of an earlier grant or another application's has no effect (RFC
@@ -127,7 +127,7 @@ export declare namespace OAuth {
     /** Returns the access of a bearer token (requirements §4.5). */
     readonly authenticate: (
       token: Redacted.Redacted<string>
-    ) => Effect.Effect<Access.Access, Access.InvalidToken | StoreError>
+    ) => Effect.Effect<Access.BearerAccess, Access.InvalidToken | StoreError>
     /** Describes a token if it is live and `audience` may know it (RFC 7662). */
     readonly introspect: (
       token: Redacted.Redacted<string>,
@@ -175,8 +175,8 @@ const make = Effect.gen(function*() {
     { applicationId, userId }: Token.Name,
     decide: (grant: Grant.Grant) => Grant.Decision<E>,
     onReplay: OnReplay
-  ): Effect.Effect<Tokens, E | Grant.InvalidGrant | StoreError> => {
-    const attempt: Effect.Effect<Tokens, E | Grant.InvalidGrant | Conflict | StoreError> = Effect.flatMap(
+  ): Effect.Effect<TokenAnswer, E | Grant.InvalidGrant | StoreError> => {
+    const attempt: Effect.Effect<TokenAnswer, E | Grant.InvalidGrant | Conflict | StoreError> = Effect.flatMap(
       grants.find(applicationId, userId),
       (found): typeof attempt => {
         if (Option.isNone(found)) return unknownGrant
@@ -213,7 +213,7 @@ const make = Effect.gen(function*() {
    */
   const inspect = <A>(
     token: Redacted.Redacted<string>,
-    look: (found: Grant.Found, hash: TokenHash, refreshName: Option.Option<Token.RefreshName>) => Option.Option<A>
+    look: (found: Grant.Found, hash: Fingerprint, refreshName: Option.Option<Token.RefreshName>) => Option.Option<A>
   ): Effect.Effect<Option.Option<A>, StoreError> => {
     const refreshName = Token.parseRefresh(token)
     const name = Option.orElse(Token.parse("access", token), () => refreshName)
@@ -310,7 +310,7 @@ const make = Effect.gen(function*() {
           const found = yield* inspect(token, ({ grant }, hash, refreshName) => {
             const isKnown = Option.match(refreshName, {
               onNone: () => Option.isSome(Access.find(grant, hash, now)),
-              onSome: (name) => !["unknown", "revoked"].includes(Grant.standingOf(grant, token, name, secrets))
+              onSome: (name) => !["unknown", "revoked"].includes(Grant.refreshTokenStateOf(grant, token, name, secrets))
             })
             return isKnown && grant.applicationId === client.id ? Option.some(grant) : Option.none()
           })

@@ -77,7 +77,7 @@ export const partyIds = (parties: Parties): ReadonlyArray<UserId> => [
 ]
 
 /** The event of a changed registration for the parties' applications (requirements §6.1). */
-export const toldOf = ({ id, parties, updates, version }: Registration, origin: EventOrigin): Outgoing => ({
+export const changedEvent = ({ id, parties, updates, version }: Registration, origin: EventOrigin): Outgoing => ({
   event: { aspectType: "updated", objectType: "registration", objectId: id, sequence: version, updates, ...origin },
   audience: Audience.GrantedBy({ userIds: partyIds(parties) })
 })
@@ -91,7 +91,7 @@ export const change = (
   const updates: Updates = { ...registration.updates, ...checkPatch(patch) }
   if (isSame(updates, registration.updates)) return Option.none()
   const next = { ...registration, version: registration.version + 1, updates }
-  return Option.some({ registration: next, outgoing: [toldOf(next, origin)] })
+  return Option.some({ registration: next, outgoing: [changedEvent(next, origin)] })
 }
 
 const isSame = Schema.equivalence(Updates)

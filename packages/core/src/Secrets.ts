@@ -4,14 +4,14 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { trusted } from "./Store.ts"
+import { unsafeBrand } from "./Store.ts"
 
 /** The fingerprint under which a token, code or client secret is stored: BASE64URL(SHA-256(value)), 43 characters. */
-export const TokenHash = Schema.String.pipe(Schema.pattern(/^\S+$/), Schema.brand("@startlist/TokenHash"))
-export type TokenHash = typeof TokenHash.Type
+export const Fingerprint = Schema.String.pipe(Schema.pattern(/^\S+$/), Schema.brand("@startlist/Fingerprint"))
+export type Fingerprint = typeof Fingerprint.Type
 
 /** The first 128 bits of a fingerprint, enough for a value of 256 bits: every refresh writes two of them. */
-export const shortened = (hash: TokenHash): TokenHash => trusted(TokenHash, hash.slice(0, 22))
+export const shortened = (hash: Fingerprint): Fingerprint => unsafeBrand(Fingerprint, hash.slice(0, 22))
 
 /** Each kind has its own prefix, so that scanners find leaked credentials. */
 export const prefixes = {
@@ -69,7 +69,7 @@ export declare namespace Secrets {
     /** Makes a webhook signing secret: `whsec_` and 32 bytes in standard base64 (Standard Webhooks). */
     readonly makeSigning: Effect.Effect<Redacted.Redacted<string>>
     /** BASE64URL(SHA-256(value)): the stored form of a secret, and the S256 transformation of RFC 7636 §4.2. */
-    readonly hash: (value: string) => TokenHash
+    readonly hash: (value: string) => Fingerprint
     /** The first key derives new tokens. Tokens of the other keys are still accepted. */
     readonly keys: readonly [TokenKey, ...ReadonlyArray<TokenKey>]
   }

@@ -36,7 +36,7 @@ export const Text = Schema.String.pipe(Schema.filter((text) => !/[\0\p{Cs}]/u.te
  * Text of one line that a person types, such as a name. It has no control characters such as line breaks, and no format
  * characters, which change the direction of text, but the two joiners that some scripts need.
  */
-export const Line = Text.pipe(
+export const SingleLine = Text.pipe(
   Schema.filter((text) => !/[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200C\u200D])\p{Cf}/u.test(text), {
     message: () => "must not contain control or format characters"
   })
@@ -45,7 +45,7 @@ export const Line = Text.pipe(
 const unchecked = { disableValidation: true }
 
 /** A branded value without the check of its schema, for values that were checked before or have just been made. */
-export const trusted = <A, Plain>(
+export const unsafeBrand = <A, Plain>(
   brand: { readonly make: (value: Plain, options: typeof unchecked) => A },
   value: Plain
 ): A => brand.make(value, unchecked)

@@ -9,7 +9,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { ApplicationId, ApplicationNotFound } from "./Application.ts"
 import { Callbacks, within } from "./Callbacks.ts"
-import type { Access } from "./Access.ts"
+import type { BearerAccess } from "./Access.ts"
 import { DeliveryStore, type LogEntry, type LogRequest, type UnknownPosition } from "./Delivery.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
@@ -35,7 +35,7 @@ export class InsufficientScope
 export type NotEntitled = NotPlatformUser | InsufficientScope
 
 /** Checks the role (requirements §5.8) and the scope that `Policy.webhookScope` asks for. */
-export const entitled = (access: Access, { webhookScope }: Policy.Service): Either.Either<void, NotEntitled> => {
+export const entitled = (access: BearerAccess, { webhookScope }: Policy.Service): Either.Either<void, NotEntitled> => {
   if (access.role !== "platform") return Either.left(new NotPlatformUser())
   if (Option.isSome(webhookScope) && !access.scope.includes(webhookScope.value)) {
     return Either.left(new InsufficientScope({ scope: webhookScope.value }))
@@ -63,21 +63,21 @@ export class Subscriptions
 export declare namespace Subscriptions {
   export interface Service {
     /** Validates the callback, then subscribes the application of this access token. */
-    readonly create: (access: Access, wanted: Wanted) => Effect.Effect<
+    readonly create: (access: BearerAccess, wanted: Wanted) => Effect.Effect<
       Subscription.Subscription,
       NotEntitled | InvalidCallbackUrl | AlreadySubscribed | ApplicationNotFound | ValidationFailed | StoreError
     >
     readonly find: (
-      access: Access
+      access: BearerAccess
     ) => Effect.Effect<Subscription.Subscription, NotEntitled | SubscriptionNotFound | StoreError>
     /** Ends the subscription (only `id`, if given) and its pending deliveries. Then no attempt is claimed. */
     readonly remove: (
-      access: Access,
+      access: BearerAccess,
       id: Option.Option<number>
     ) => Effect.Effect<void, NotEntitled | SubscriptionNotFound | StoreError>
     /** The log of the application's events (law 12), each with the state of its repeat, if it was not delivered itself. */
     readonly events: (
-      access: Access,
+      access: BearerAccess,
       page: Pick<LogRequest, "after" | "limit">
     ) => Effect.Effect<ReadonlyArray<LogEntry>, NotEntitled | UnknownPosition | StoreError>
     /** The same as `create`. This and the following methods need no access token: for owners and operators. */
@@ -128,7 +128,7 @@ const make = Effect.gen(function*() {
   })
 
   /** Checks that this access token may manage the subscription of its application. */
-  const ofAccess = (access: Access) => Effect.as(entitled(access, policy), access.applicationId)
+  const ofAccess = (access: BearerAccess) => Effect.as(entitled(access, policy), access.applicationId)
 
   const end = Effect.fn("Subscriptions.end")(function*(applicationId: ApplicationId, id: Option.Option<number>) {
     const subscription = yield* findByApplication(applicationId)
@@ -149,7 +149,7 @@ const make = Effect.gen(function*() {
   const resume = Effect.fn("Subscriptions.resume")((id: ApplicationId) => setPaused(id, false))
 
   const events = Effect.fn("Subscriptions.events")(
-    function*(access: Access, page: Pick<LogRequest, "after" | "limit">) {
+    function*(access: BearerAccess, page: Pick<LogRequest, "after" | "limit">) {
       const entries = yield* deliveries.log({ ...page, applicationId: yield* ofAccess(access) })
       const undelivered = entries.map(({ delivery }) => delivery).filter(({ state }) => state !== "delivered")
       const repeats = yield* deliveries.repeats(undelivered)

@@ -4,8 +4,8 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { ApplicationId } from "./Application.ts"
-import { prefixes, TokenHash, type TokenPair } from "./Secrets.ts"
-import { maxId, trusted } from "./Store.ts"
+import { Fingerprint, prefixes, type TokenPair } from "./Secrets.ts"
+import { maxId, unsafeBrand } from "./Store.ts"
 import { UserId } from "./User.ts"
 
 /** Granted scopes in the requested order. Each is a scope-token of RFC 6749 §3.3. */
@@ -14,7 +14,7 @@ export type Scope = typeof Scope.Type
 
 /** An authorization code with its request. */
 export const Code = Schema.Struct({
-  hash: TokenHash,
+  hash: Fingerprint,
   redirectUri: Schema.String,
   scope: Scope,
   state: Schema.OptionFromNullOr(Schema.String),
@@ -29,7 +29,7 @@ export type Code = typeof Code.Type
 /** The current refresh token of a grant. */
 export const RefreshToken = Schema.Struct({
   /** `Secrets.shortened`. */
-  hash: TokenHash,
+  hash: Fingerprint,
   /** The salt of its derivation (`Secrets.Origin`). */
   salt: Schema.String.pipe(Schema.pattern(/^\S+$/)),
   issuedAt: Schema.DateTimeUtcFromNumber,
@@ -37,16 +37,18 @@ export const RefreshToken = Schema.Struct({
 })
 export type RefreshToken = typeof RefreshToken.Type
 
-export interface AccessToken {
+/** An access token of a grant. */
+export const AccessToken = Schema.Struct({
   /** `Secrets.shortened`. */
-  readonly hash: TokenHash
-  readonly scope: Scope
-  readonly createdAt: DateTime.Utc
-  readonly expiresAt: DateTime.Utc
-}
+  hash: Fingerprint,
+  scope: Scope,
+  createdAt: Schema.DateTimeUtcFromNumber,
+  expiresAt: Schema.DateTimeUtcFromNumber
+})
+export type AccessToken = typeof AccessToken.Type
 
 /** The answer to a code or refresh token (requirements §2.2). Only this answer has the pair in clear. */
-export interface Tokens extends TokenPair {
+export interface TokenAnswer extends TokenPair {
   readonly createdAt: DateTime.Utc
   readonly expiresAt: DateTime.Utc
   /** The scope of the grant. */
@@ -86,8 +88,8 @@ const named = (found: RegExpExecArray | null): Option.Option<RefreshName> => {
   const [applicationId, userId] = [Number(found[1]), Number(found[2])]
   if (!isId(applicationId) || !isId(userId)) return Option.none()
   return Option.some({
-    applicationId: trusted(ApplicationId, applicationId),
-    userId: trusted(UserId, userId),
+    applicationId: unsafeBrand(ApplicationId, applicationId),
+    userId: unsafeBrand(UserId, userId),
     epoch: Number(found[3]),
     generation: Number(found[4])
   })

@@ -4,7 +4,6 @@
  * Each module is a namespace: `Grant.rotate`, `OAuth.layer`, `Memory.layer`.
  */
 export * as Access from "./Access.ts"
-export * as AccessTokens from "./AccessTokens.ts"
 export * as Application from "./Application.ts"
 export * as ApplicationSecret from "./ApplicationSecret.ts"
 export * as Applications from "./Applications.ts"

@@ -1,6 +1,5 @@
 import { it } from "@effect/vitest"
 import {
-  AccessTokens,
   Application,
   Deliveries,
   Delivery,
@@ -69,7 +68,7 @@ const connected = (id: number, status: Grant.Grant["status"]) =>
       lineStart: 1,
       grantedAt: now,
       refresh: Option.none(),
-      access: AccessTokens.none,
+      access: [],
       codes: []
     })
     yield* grants.save({ grant, outgoing: [] })

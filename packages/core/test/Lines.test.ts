@@ -36,7 +36,7 @@ const listed = (user: User.User) =>
   )
 
 /** All tokens of this pair are accepted, so it is of the present line. */
-const mustBePresent = (client: Client, { accessToken, refreshToken }: Token.Tokens) =>
+const mustBePresent = (client: Client, { accessToken, refreshToken }: Token.TokenAnswer) =>
   Effect.gen(function*() {
     expect(yield* authenticate(accessToken)).toBe("good")
     return yield* refresh(client, refreshToken)

@@ -267,7 +267,7 @@ describe("a revocation by the application", () => {
       const user = yield* makeUser()
       for (const byUser of [true, false]) {
         const { accessToken, refreshToken } = yield* tokensOf(client, user)
-        const refreshed: Array<Token.Tokens> = []
+        const refreshed: Array<Token.TokenAnswer> = []
         before = refresh(client, refreshToken).pipe(
           Effect.map((tokens) => refreshed.push(tokens)),
           Effect.provide(services),

@@ -38,7 +38,7 @@ describe("a change of a registration", () => {
       clubId: Option.some(user(3)),
       platformUserId: Option.some(user(4))
     }
-    const told = Registration.toldOf({ ...registration, parties }, origin)
+    const told = Registration.changedEvent({ ...registration, parties }, origin)
     expect(told.audience).toEqual(Event.Audience.GrantedBy({ userIds: [1, 2, 3, 4].map(user) }))
   })
 

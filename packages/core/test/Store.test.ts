@@ -1,6 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
 import {
-  AccessTokens,
   Callbacks,
   Deliveries,
   Delivery,
@@ -89,7 +88,7 @@ describe("a grant", () => {
       const outcomes = yield* Effect.forEach(all, ({ accessToken }) => authenticate(accessToken))
       expect(outcomes.map((outcome) => outcome === "InvalidToken")).toEqual([true, ...Array(20).fill(false)])
       const { grant } = Option.getOrThrow(yield* grants.find(client.id, user.id))
-      expect([AccessTokens.toArray(grant.access).length, grant.codes.length]).toEqual([20, 20])
+      expect([grant.access.length, grant.codes.length]).toEqual([20, 20])
     }).pipe(Effect.provide(layer)))
 
   it.effect("loses expired tokens and codes with its next save", () =>
@@ -101,7 +100,24 @@ describe("a grant", () => {
       yield* TestClock.adjust("8 hours")
       yield* refresh(client, first.refreshToken)
       const { grant } = Option.getOrThrow(yield* grants.find(client.id, user.id))
-      expect([AccessTokens.toArray(grant.access).length, grant.codes.length]).toEqual([1, 0])
+      expect([grant.access.length, grant.codes.length]).toEqual([1, 0])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("keeps an expired token behind a live one, since the last tokens are those of the present line", () =>
+    Effect.gen(function*() {
+      const grants = yield* GrantStore.GrantStore
+      const client = yield* makeClient()
+      const user = yield* makeUser()
+      yield* tokensOf(client, user)
+      const { grant } = Option.getOrThrow(yield* grants.find(client.id, user.id))
+      const now = yield* DateTime.now
+      const [live] = grant.access
+      if (live === undefined) return yield* Effect.dieMessage("no token")
+      const expired = { ...live, expiresAt: now }
+      const access = [expired, expired, live, expired]
+      yield* grants.save({ grant: { ...grant, version: grant.version + 1, access }, outgoing: [] })
+      yield* consent(client, user)
+      expect(Option.getOrThrow(yield* grants.find(client.id, user.id)).grant.access).toEqual([live, expired])
     }).pipe(Effect.provide(layer)))
 
   it.effect("is empty after a revocation", () =>
@@ -112,7 +128,7 @@ describe("a grant", () => {
       yield* tokensOf(client, user)
       yield* consent(client, user)
       const { grant } = Option.getOrThrow(yield* grants.find(client.id, user.id))
-      expect(Grant.revoke(grant).grant).toMatchObject({ refresh: Option.none(), access: "", codes: [] })
+      expect(Grant.revoke(grant).grant).toMatchObject({ refresh: Option.none(), access: [], codes: [] })
     }).pipe(Effect.provide(layer)))
 })
 

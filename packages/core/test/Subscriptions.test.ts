@@ -115,7 +115,7 @@ const accessOf = (client: Client, user = client.owner) =>
 
 const wanted = (url = callbackUrl) => ({ callbackUrl: url, verifyToken: Redacted.make("verify me") })
 
-const create = (access: Access.Access, url = callbackUrl) =>
+const create = (access: Access.BearerAccess, url = callbackUrl) =>
   Effect.flatMap(Subscriptions.Subscriptions, (subscriptions) => subscriptions.create(access, wanted(url)))
 
 const requests = Effect.flatMap(ScriptedCallbacks.ScriptedCallbacks, ({ received }) => received)

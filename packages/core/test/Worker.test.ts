@@ -1,6 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
 import {
-  AccessTokens,
   type Application,
   Applications,
   Callbacks,
@@ -95,7 +94,7 @@ const queue = (applicationId: Application.ApplicationId, objects: ReadonlyArray<
       lineStart: 1,
       grantedAt: now,
       refresh: Option.none(),
-      access: AccessTokens.none,
+      access: [],
       codes: []
     })
     yield* grants.save({ grant, outgoing })

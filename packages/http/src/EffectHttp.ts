@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { Access } from "@startlist/core/Access"
+import type { BearerAccess } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import * as ApiResponse from "./api/ApiResponse.ts"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
@@ -80,7 +80,7 @@ export const app = (
  */
 export const guard = <A, E, R>(
   requirement: Guard.Requirement,
-  use: (access: Access) => Effect.Effect<A, E, R>
+  use: (access: BearerAccess) => Effect.Effect<A, E, R>
 ): Effect.Effect<
   A | HttpServerResponse.HttpServerResponse,
   E,

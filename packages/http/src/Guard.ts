@@ -1,7 +1,7 @@
 /** Guards your own routes with access tokens. Refusals are those of `/api/v1` (RFC 6750). */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import type { Access } from "@startlist/core/Access"
+import type { BearerAccess } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import type { Role } from "@startlist/core/User"
 import * as ApiResponse from "./api/ApiResponse.ts"
@@ -18,7 +18,7 @@ export interface Requirement {
 
 /** Either the access of the token, or the refusal. */
 export type Checked =
-  | { readonly access: Access; readonly refused?: never }
+  | { readonly access: BearerAccess; readonly refused?: never }
   | { readonly access?: never; readonly refused: Response }
 
 /** Checks the `Authorization` header of a request. */
@@ -34,7 +34,7 @@ const wrongRole = ApiResponse.error(403, "the token's user does not have the req
   message: "the token's user does not have the required role"
 }])
 
-const judge = (access: Access, { roles, scopes }: Requirement): Checked =>
+const judge = (access: BearerAccess, { roles, scopes }: Requirement): Checked =>
   !isOneOf(roles, [access.role])
     ? { refused: wrongRole }
     : !isOneOf(scopes, access.scope)

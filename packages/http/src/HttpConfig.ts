@@ -1,7 +1,7 @@
 /** Public addresses, trusted proxies and other settings of the HTTP side. */
 import * as Context from "effect/Context"
 import * as Option from "effect/Option"
-import type { TokenHash } from "@startlist/core/Secrets"
+import type { Fingerprint } from "@startlist/core/Secrets"
 
 export declare namespace HttpConfig {
   export interface Service {
@@ -17,7 +17,7 @@ export declare namespace HttpConfig {
     /** CIDRs of proxies whose `X-Forwarded-For` is trusted. */
     readonly trustedProxies: ReadonlyArray<string>
     /** The fingerprint of the token with which an operator may introspect every token. */
-    readonly operatorToken: Option.Option<TokenHash>
+    readonly operatorToken: Option.Option<Fingerprint>
   }
 }
 

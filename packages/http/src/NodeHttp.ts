@@ -6,7 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Runtime from "effect/Runtime"
-import type { Access } from "@startlist/core/Access"
+import type { BearerAccess } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import * as ApiResponse from "./api/ApiResponse.ts"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
@@ -118,7 +118,7 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
 export type GuardedListener<Incoming extends IncomingMessage, Outgoing extends ServerResponse> = (
   incoming: Incoming,
   outgoing: Outgoing,
-  access: Access
+  access: BearerAccess
 ) => unknown
 
 /**

@@ -6,8 +6,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as MasterKey from "@startlist/core/MasterKey"
-import { prefixes, Secrets, TokenHash, type TokenKey } from "@startlist/core/Secrets"
-import { trusted } from "@startlist/core/Store"
+import { Fingerprint, prefixes, Secrets, type TokenKey } from "@startlist/core/Secrets"
+import { unsafeBrand } from "@startlist/core/Store"
 import { makeHmac } from "./internal/hmac.ts"
 import { makeTokenKey } from "./internal/tokenKey.ts"
 
@@ -47,7 +47,7 @@ const make = (keys: readonly [TokenKey, ...ReadonlyArray<TokenKey>]): Secrets.Se
     make: (kind, name = "") => Effect.sync(() => Redacted.make(prefixes[kind] + name + draw(size))),
     makeSalt: Effect.sync(() => draw(saltSize)),
     makeSigning: Effect.sync(() => Redacted.make(`whsec_${randomBytes(size).toString("base64")}`)),
-    hash: (value) => trusted(TokenHash, hash("sha256", value, "base64url")),
+    hash: (value) => unsafeBrand(Fingerprint, hash("sha256", value, "base64url")),
     keys
   }
 }

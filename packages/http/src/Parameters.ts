@@ -6,7 +6,7 @@
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { ApplicationId } from "@startlist/core/Application"
-import { maxId, trusted } from "@startlist/core/Store"
+import { maxId, unsafeBrand } from "@startlist/core/Store"
 import { header, maxBodyBytes, type Request } from "./Http.ts"
 import { Contradictory, Malformed, Repeated, TooLarge, UnsupportedMediaType } from "./Refusal.ts"
 
@@ -152,5 +152,5 @@ export const write = (parameters: Iterable<readonly [string, string]>): string =
 export const parseClientId = (value: string): Option.Option<ApplicationId> => {
   if (!/^[1-9][0-9]{0,15}$/.test(value)) return Option.none()
   const id = Number(value)
-  return id <= maxId ? Option.some(trusted(ApplicationId, id)) : Option.none()
+  return id <= maxId ? Option.some(unsafeBrand(ApplicationId, id)) : Option.none()
 }

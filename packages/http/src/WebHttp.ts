@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
-import type { Access } from "@startlist/core/Access"
+import type { BearerAccess } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
@@ -98,7 +98,7 @@ export const handler = (handler: Http.Handler, options: Options = {}): Effect.Ef
  */
 export type WebGuard = (
   requirement: Guard.Requirement,
-  handle: (request: Request, access: Access) => Response | Promise<Response>
+  handle: (request: Request, access: BearerAccess) => Response | Promise<Response>
 ) => (request: Request) => Promise<Response>
 
 /** Makes the guard. */

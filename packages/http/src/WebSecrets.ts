@@ -11,8 +11,8 @@ import * as Encoding from "effect/Encoding"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as MasterKey from "@startlist/core/MasterKey"
-import { prefixes, Secrets, TokenHash, type TokenKey } from "@startlist/core/Secrets"
-import { trusted } from "@startlist/core/Store"
+import { Fingerprint, prefixes, Secrets, type TokenKey } from "@startlist/core/Secrets"
+import { unsafeBrand } from "@startlist/core/Store"
 import { makeTokenKey } from "./internal/tokenKey.ts"
 
 /** 256 bits. */
@@ -45,7 +45,7 @@ const make = (keys: readonly [TokenKey, ...ReadonlyArray<TokenKey>]): Secrets.Se
   make: (kind, name = "") => Effect.sync(() => Redacted.make(prefixes[kind] + name + draw(size))),
   makeSalt: Effect.sync(() => draw(saltSize)),
   makeSigning: Effect.sync(() => Redacted.make(`whsec_${Encoding.encodeBase64(drawBytes(size))}`)),
-  hash: (value) => trusted(TokenHash, Encoding.encodeBase64Url(sha256(utf8.encode(value)))),
+  hash: (value) => unsafeBrand(Fingerprint, Encoding.encodeBase64Url(sha256(utf8.encode(value)))),
   keys
 })
 

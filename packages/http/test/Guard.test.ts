@@ -15,7 +15,7 @@ import { bearer, make as makeWorld } from "../../pages/test/support/World.ts"
 
 const requirement: Guard.Requirement = { scopes: ["read", "profile:read"], roles: ["athlete"] }
 
-const shown = ({ applicationId, role, scope, userId }: Access.Access) => ({ applicationId, role, scope, userId })
+const shown = ({ applicationId, role, scope, userId }: Access.BearerAccess) => ({ applicationId, role, scope, userId })
 
 class Api extends HttpApi.make("api").add(
   HttpApiGroup.make("results").add(
@@ -39,7 +39,7 @@ type Serve = Effect.Effect<number, never, OAuth.OAuth | Scope.Scope>
 const bindings: Readonly<Record<string, Serve>> = {
   "node:http": Effect.flatMap(NodeHttp.guard, (guard) => {
     const guarded = guard(requirement, (_request, response, access) => {
-      expectTypeOf(access).toEqualTypeOf<Access.Access>()
+      expectTypeOf(access).toEqualTypeOf<Access.BearerAccess>()
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(shown(access)))
     })
     return listen((request, response) => void guarded(request, response))

@@ -6,7 +6,7 @@ import { Service } from "../../pages/test/support/Service.ts"
 import { testing } from "../../pages/test/support/Testing.ts"
 import * as World from "../../pages/test/support/World.ts"
 
-const fingerprint = Secrets.TokenHash.make(createHash("sha256").update("operator").digest("base64url"))
+const fingerprint = Secrets.Fingerprint.make(createHash("sha256").update("operator").digest("base64url"))
 
 const operated = { config: { operatorToken: Option.some(fingerprint) } }
 

@@ -114,7 +114,7 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
         expect(account.passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
         const value = Redacted.value(yield* start(user))
         expect(value).toMatch(/^sl_se_[\w-]{43}$/)
-        const unhashed = Secrets.TokenHash.make(value)
+        const unhashed = Secrets.Fingerprint.make(value)
         expect(yield* store.findSession(unhashed)).toEqual(Option.none())
       }))
 
@@ -140,7 +140,7 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
         let present = Option.getOrThrow(yield* store.find(user.id)).passwordHash
         for (let round = 0; round < 20; round++) {
           const session = {
-            hash: Secrets.TokenHash.make(`${user.id}-${round}`.padEnd(43, "x")),
+            hash: Secrets.Fingerprint.make(`${user.id}-${round}`.padEnd(43, "x")),
             userId: user.id,
             startedAt: now,
             seenAt: now
@@ -158,7 +158,7 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
           present = `another ${round}`
         }
         yield* store.setDisabled(user.id, true)
-        const session = { hash: Secrets.TokenHash.make("x".repeat(43)), userId: user.id, startedAt: now, seenAt: now }
+        const session = { hash: Secrets.Fingerprint.make("x".repeat(43)), userId: user.id, startedAt: now, seenAt: now }
         expect(yield* store.insertSession(session, present)).toBe(false)
         yield* store.setDisabled(user.id, false)
         expect(yield* store.insertSession(session, present)).toBe(true)
@@ -172,7 +172,7 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
           const store = yield* AccountStore.AccountStore
           const { id } = yield* store.insert(someone(), "password 0")
           const now = yield* DateTime.now
-          const hashOf = (place: number) => Secrets.TokenHash.make(`${id}-${place}`.padEnd(43, "x"))
+          const hashOf = (place: number) => Secrets.Fingerprint.make(`${id}-${place}`.padEnd(43, "x"))
           let [current, started, isDisabled] = [0, 0, false]
           let live: ReadonlyArray<number> = []
           for (const { kind, password, session } of operations) {
@@ -259,7 +259,7 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
       Effect.gen(function*() {
         const log = yield* AuditLog.AuditLog
         const line = (action: string) =>
-          Effect.map(DateTime.now, (at): AuditLog.NewLine => ({
+          Effect.map(DateTime.now, (at): AuditLog.NewAuditEntry => ({
             at,
             action,
             actor: { type: "user", id: 7 },

@@ -39,7 +39,7 @@ const postgres = Layer.unwrapEffect(
   Effect.map(TestDatabase, ({ url }) => Layer.provideMerge(AuditLog.layer, Postgres.layer({ url, migrations })))
 ).pipe(Layer.provide([seal, testDatabase]), Layer.orDie)
 
-const line = (at: number, action: string): AuditLog.NewLine => ({
+const line = (at: number, action: string): AuditLog.NewAuditEntry => ({
   at: DateTime.unsafeMake(at),
   action,
   actor: { type: "operator" },
@@ -242,7 +242,7 @@ it.scoped("an entry that the database does not take is logged completely and cou
 describe("entries that strangers cause", () => {
   /** Records entries in virtual time, and returns those that were stored. */
   const makeRecorder = Effect.gen(function*() {
-    const stored: Array<AuditLog.NewLine> = []
+    const stored: Array<AuditLog.NewAuditEntry> = []
     const record = yield* AuditLog.makeRecord((line) => Effect.sync(() => void stored.push(line)))
     return { record, stored }
   })

@@ -115,15 +115,15 @@ const tablesOf = ({ run }: End, prefix: string, sets: ReadonlyArray<Migrations.M
     (rows) => rows.map(({ name }) => name).filter((name) => !sets.some(({ table }) => table === name)).sort()
   )
 
-interface Fingerprint {
+interface Checksum {
   readonly rows: string
   readonly hash: string
 }
 
 /** The number of rows and the sum of their hashes, which does not depend on their order. */
-const fingerprint = ({ run }: End, table: string): Effect.Effect<Fingerprint, MoveError> =>
+const checksum = ({ run }: End, table: string): Effect.Effect<Checksum, MoveError> =>
   Effect.map(
-    run<Fingerprint>(
+    run<Checksum>(
       table,
       `SELECT count(*)::text AS rows, coalesce(sum(
           ('x' || encode(substring(sha256(convert_to(t::text, 'UTF8')) FROM 1 FOR 7), 'hex'))::bit(56)::bigint
@@ -209,10 +209,10 @@ const copyAll = (
     }
     const copied: Array<Moved["tables"][number]> = []
     for (const table of tables) {
-      const sent = yield* fingerprint(source, table)
+      const sent = yield* checksum(source, table)
       const total = Number(sent.rows)
       yield* copyTable(source, target, table, (copied) => report({ table, copied, total }))
-      const arrived = yield* fingerprint(target, table)
+      const arrived = yield* checksum(target, table)
       if (arrived.rows !== sent.rows || arrived.hash !== sent.hash) {
         return yield* new MoveError({ reason: "differs", subject: table })
       }

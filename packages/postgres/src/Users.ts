@@ -1,6 +1,6 @@
 /** Users in a table, for servers without their own. Other servers provide `UserStore` with their own table. */
 import { address, Role, User, type UserId, UserStore } from "@startlist/core/User"
-import { Line, type StoreError } from "@startlist/core/Store"
+import { SingleLine, type StoreError } from "@startlist/core/Store"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -14,9 +14,9 @@ import { type Int8, toUserId } from "./internal/rows.ts"
 /** A user without an identifier yet. Texts have no control or format characters. */
 export const NewUser = Schema.Struct({
   role: Role,
-  email: Line.pipe(Schema.pattern(address), Schema.maxLength(254)),
-  firstName: Line.pipe(Schema.maxLength(200)),
-  lastName: Line.pipe(Schema.maxLength(200))
+  email: SingleLine.pipe(Schema.pattern(address), Schema.maxLength(254)),
+  firstName: SingleLine.pipe(Schema.maxLength(200)),
+  lastName: SingleLine.pipe(Schema.maxLength(200))
 })
 export type NewUser = typeof NewUser.Type
 

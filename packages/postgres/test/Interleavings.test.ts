@@ -1,7 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { it } from "@effect/vitest"
 import {
-  AccessTokens,
   Application,
   Delivery,
   DeliveryQueue,
@@ -47,7 +46,7 @@ const told = Effect.gen(function*() {
     lineStart: 1,
     grantedAt: instant(0),
     refresh: Option.none(),
-    access: AccessTokens.none,
+    access: [],
     codes: []
   })
   yield* grants.save({ grant, outgoing: [] })

@@ -1,6 +1,6 @@
 /** With the whole database, the keys, or both, but without a token, nobody can create a token that is accepted. */
 import { it } from "@effect/vitest"
-import { AccessTokens, Applications, Grant, OAuth, Secrets, Token, type User } from "@startlist/core"
+import { Applications, Grant, OAuth, Secrets, Token, type User } from "@startlist/core"
 import { GrantStore } from "@startlist/core/GrantStore"
 import { Users } from "@startlist/postgres"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
@@ -138,7 +138,7 @@ describe("no accepted token can be created", () => {
       const { hash, salt } = Option.getOrThrow(grant.refresh)
       const hashes = [
         hash,
-        ...AccessTokens.toArray(grant.access).map((token) => token.hash),
+        ...grant.access.map((token) => token.hash),
         ...grant.codes.map((code) => code.hash)
       ]
       const texts = [salt, row, ...hashes.flatMap((text) => inEveryForm(grant, text))]

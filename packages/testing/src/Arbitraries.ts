@@ -4,7 +4,7 @@ import { ClientSecret, type Lifetime } from "@startlist/core/ApplicationSecret"
 import type { Attempt } from "@startlist/core/Delivery"
 import { type Updates } from "@startlist/core/Event"
 import type { NewRegistration, Parties } from "@startlist/core/Registration"
-import { Line, maxId } from "@startlist/core/Store"
+import { maxId, SingleLine } from "@startlist/core/Store"
 import type { User } from "@startlist/core/User"
 import * as Arbitrary from "effect/Arbitrary"
 import * as DateTime from "effect/DateTime"
@@ -43,7 +43,7 @@ export const text = (maxLength = 200): FastCheck.Arbitrary<string> =>
   ).map((value) => value.replaceAll("\0", " ").slice(0, maxLength)).filter((value) => !/\p{Cs}/u.test(value))
 
 /** Text of one line, as in names of people. */
-export const line = (maxLength = 200): FastCheck.Arbitrary<string> => text(maxLength).filter(Schema.is(Line))
+export const line = (maxLength = 200): FastCheck.Arbitrary<string> => text(maxLength).filter(Schema.is(SingleLine))
 
 /** Text that is not empty. */
 export const nonEmptyText = (maxLength = 200): FastCheck.Arbitrary<string> =>

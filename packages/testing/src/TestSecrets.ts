@@ -2,7 +2,7 @@
  * Predictable secrets for tests, different for each label, so that tests can share a database. A secret in clear contains
  * a mark, unlike a real one, and its fingerprint does not. Fingerprints and S256 challenges are the real ones.
  */
-import { prefixes, Secrets, TokenHash, type TokenKey } from "@startlist/core/Secrets"
+import { Fingerprint, prefixes, Secrets, type TokenKey } from "@startlist/core/Secrets"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Encoding from "effect/Encoding"
@@ -53,7 +53,7 @@ export const layer = (
         ),
       makeSalt: Effect.sync(() => `salt${label}n${++made}`),
       makeSigning: Effect.sync(() => Redacted.make(`whsec_${Encoding.encodeBase64(sha256(`${label}n${++made}`))}`)),
-      hash: (value) => TokenHash.make(Encoding.encodeBase64Url(sha256(value))),
+      hash: (value) => Fingerprint.make(Encoding.encodeBase64Url(sha256(value))),
       keys: Arr.map(keys, key)
     }
   })

@@ -1,16 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import {
-  AccessTokens,
-  Application,
-  Delivery,
-  Event,
-  Grant,
-  Registration,
-  Store,
-  Subscription,
-  Token,
-  User
-} from "@startlist/core"
+import { Application, Delivery, Event, Grant, Registration, Store, Subscription, Token, User } from "@startlist/core"
 import { Arbitraries } from "@startlist/testing"
 import { Arbitrary, FastCheck, Schema } from "effect"
 
@@ -30,7 +19,7 @@ it("Arbitrary.make gives values of every schema of the core", () => {
     NewRegistration: keeps(Registration.NewRegistration),
     Subscription: keeps(Subscription.Subscription),
     NewSubscription: keeps(Subscription.NewSubscription),
-    AccessTokens: keeps(AccessTokens.AccessTokens),
+    AccessToken: keeps(Token.AccessToken),
     Code: keeps(Token.Code),
     RefreshToken: keeps(Token.RefreshToken),
     User: keeps(User.User)
@@ -45,7 +34,7 @@ it("Arbitrary.make gives values of every schema of the core", () => {
     NewRegistration: true,
     Subscription: true,
     NewSubscription: true,
-    AccessTokens: true,
+    AccessToken: true,
     Code: true,
     RefreshToken: true,
     User: true

@@ -109,7 +109,7 @@ describe("a fault", () => {
           state: Option.none(),
           challenge: Option.none()
         },
-        Secrets.TokenHash.make("code"),
+        Secrets.Fingerprint.make("code"),
         now,
         Policy.documented
       )

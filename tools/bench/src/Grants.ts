@@ -1,6 +1,6 @@
 /** Inserts grants in bulk in the tables of the stores, each with a refresh token and an access token. */
-import { TokenHash } from "@startlist/core/Secrets"
-import { trusted } from "@startlist/core/Store"
+import { Fingerprint } from "@startlist/core/Secrets"
+import { unsafeBrand } from "@startlist/core/Store"
 import * as Postgres from "@startlist/postgres/Postgres"
 import { Effect, Redacted } from "effect"
 import { hash } from "node:crypto"
@@ -14,8 +14,8 @@ export const applicationId = 1
 const length = 22
 
 /** A hash of a token with the length of a real one, computed in the same way as in SQL. */
-export const hashOf = (kind: "a" | "r", user: number, version: number): TokenHash =>
-  trusted(TokenHash, `${kind}${hash("md5", `${user}-${version}`)}`.slice(0, length))
+export const hashOf = (kind: "a" | "r", user: number, version: number): Fingerprint =>
+  unsafeBrand(Fingerprint, `${kind}${hash("md5", `${user}-${version}`)}`.slice(0, length))
 
 const sqlHashOf = (kind: "a" | "r", user: string, version: string): string =>
   `left('${kind}' || md5((${user})::text || '-' || (${version})::text), ${length})`
@@ -32,7 +32,7 @@ export const salt = "0".repeat(22)
 /** First consent of all grants, in milliseconds: refreshing does not change it. */
 const grantedAt = Date.UTC(2026, 0, 1)
 
-/** The access tokens begin with their common lifetime and scope (`AccessTokens`). */
+/** The access tokens begin with their common lifetime and scope (`accessColumn.ts`). */
 const terms = `\n ${(lifetimes.access * 1000).toString(36)} ${scope}\n`
 
 /** The creation of an access token, which follows its hash. */

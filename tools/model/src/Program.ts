@@ -24,7 +24,7 @@ import { findViolation } from "./deliveryChecks.ts"
 import { makeProgramFixture, type ProgramFixture } from "./programFixture.ts"
 import { createUser } from "./performEvents.ts"
 import { addApplication, execute, request, work } from "./execute.ts"
-import * as Standing from "./performStanding.ts"
+import * as PerformApplication from "./performApplication.ts"
 import { storeChecks } from "./storeChecks.ts"
 import * as Observed from "./observe.ts"
 import * as Model from "./Model.ts"
@@ -159,7 +159,7 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture) =>
     }
 
     history.push("in the end, with receivers that comply, and nobody suspended or paused")
-    yield* Effect.orDie(Standing.release(fixture))
+    yield* Effect.orDie(PerformApplication.release(fixture))
     states = states.map(Model.released)
     for (const { callbackUrl } of fixture.applications) {
       const callbacks = yield* ScriptedCallbacks.ScriptedCallbacks

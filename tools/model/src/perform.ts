@@ -1,6 +1,6 @@
 /** Performs the operations of a program with the services of the core. */
 import { OAuth } from "@startlist/core/OAuth"
-import type { Tokens } from "@startlist/core/Token"
+import type { TokenAnswer } from "@startlist/core/Token"
 import { Secrets, shortened } from "@startlist/core/Secrets"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -10,7 +10,7 @@ import type { Request } from "./HistoryEntry.ts"
 import { mark } from "@startlist/testing/TestSecrets"
 import { TestUsers } from "@startlist/testing/TestUsers"
 import * as Events from "./performEvents.ts"
-import * as Standing from "./performStanding.ts"
+import * as PerformApplication from "./performApplication.ts"
 import { making, type Needs, prepare, type Prepared } from "./performed.ts"
 import { choose, type Client, placeOf, type ProgramFixture, redirectUri } from "./programFixture.ts"
 
@@ -46,7 +46,7 @@ const issuing = <E>(
   fixture: ProgramFixture,
   request: Request,
   application: number,
-  useCase: Effect.Effect<Tokens, E, Needs>
+  useCase: Effect.Effect<TokenAnswer, E, Needs>
 ): Prepared =>
   making(request, useCase, ({ accessToken: access, refreshToken: refresh }, hash) => {
     const made = placeOf(fixture.pairs, {
@@ -179,7 +179,7 @@ export const perform = (fixture: ProgramFixture, operation: Operation.Request): 
       case "RevokeAll":
       case "End":
       case "SetPaused":
-        return Standing.perform(fixture, operation)
+        return PerformApplication.perform(fixture, operation)
       case "CreateRegistration":
         return Events.createRegistration(fixture, operation)
       case "ChangeStatus":

@@ -1,6 +1,6 @@
 /** Prepared operations of a program, and their history entries. */
 import type { Stores } from "@startlist/core/Stores"
-import { Secrets, type TokenHash } from "@startlist/core/Secrets"
+import { type Fingerprint, Secrets } from "@startlist/core/Secrets"
 import type { Services } from "@startlist/core/Services"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -42,7 +42,7 @@ export const prepare = <A, E>(request: Request, useCase: Effect.Effect<A, E, Nee
 export const making = <A, E>(
   request: Request,
   useCase: Effect.Effect<A, E, Needs>,
-  answer: (value: A, hash: (secret: Redacted.Redacted<string>) => TokenHash) => Answer
+  answer: (value: A, hash: (secret: Redacted.Redacted<string>) => Fingerprint) => Answer
 ): Prepared => ({
   request,
   run: Effect.gen(function*() {

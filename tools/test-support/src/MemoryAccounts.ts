@@ -1,7 +1,7 @@
 /** Users, password hashes, sessions and the audit trail in memory. Only for tests. */
 import { type Secrets, User } from "@startlist/core"
 import { type Account, AccountStore, isLive, type Session } from "@startlist/node/accounts/AccountStore"
-import { AuditLog, type Line, makeRecord, type NewLine, type Party } from "@startlist/node/data/AuditLog"
+import { type AuditEntry, AuditLog, makeRecord, type NewAuditEntry, type Party } from "@startlist/node/data/AuditLog"
 import { Users } from "@startlist/postgres"
 import { Context, Effect, Layer, Option } from "effect"
 
@@ -9,11 +9,11 @@ import { Context, Effect, Layer, Option } from "effect"
 export const accounts: Layer.Layer<AccountStore | User.UserStore> = Layer.effectContext(
   Effect.sync(() => {
     const all = new Map<User.UserId, Account>()
-    const sessions = new Map<Secrets.TokenHash, Session>()
+    const sessions = new Map<Secrets.Fingerprint, Session>()
     const accountOf = (email: string) =>
       [...all.values()].find(({ user }) => user.email.toLowerCase() === email.toLowerCase())
     const userOf = (id: User.UserId) => Option.map(Option.fromNullable(all.get(id)), ({ user }) => user)
-    const endSessions = (id: User.UserId, except?: Secrets.TokenHash) =>
+    const endSessions = (id: User.UserId, except?: Secrets.Fingerprint) =>
       Effect.sync(() => {
         const ended = [...sessions.values()].filter(({ hash, userId }) => userId === id && hash !== except)
         for (const { hash } of ended) sessions.delete(hash)
@@ -94,23 +94,23 @@ export const accounts: Layer.Layer<AccountStore | User.UserStore> = Layer.effect
 export const audit: Layer.Layer<AuditLog> = Layer.scoped(
   AuditLog,
   Effect.gen(function*() {
-    let lines: ReadonlyArray<Line> = []
+    let entries: ReadonlyArray<AuditEntry> = []
     let lastId = 0
-    const append = (line: NewLine) =>
+    const append = (entry: NewAuditEntry) =>
       Effect.sync(() => {
-        lines = [{ ...line, id: ++lastId }, ...lines]
+        entries = [{ ...entry, id: ++lastId }, ...entries]
       })
     return {
       append,
       record: yield* makeRecord(append),
       together: (effect) => effect,
       list: ({ action, after, applicationId, limit, since, until, userId }) => {
-        const isAbout = (type: Party["type"], id: Option.Option<number>) => ({ actor, subject }: Line): boolean =>
+        const isAbout = (type: Party["type"], id: Option.Option<number>) => ({ actor, subject }: AuditEntry): boolean =>
           Option.isNone(id) || [actor, subject].some((party) => party.type === type && party.id === id.value)
         return Effect.sync(() =>
-          lines
+          entries
             .filter(({ id }) => Option.isNone(after) || id < after.value)
-            .filter((line) => Option.isNone(action) || line.action === action.value)
+            .filter((entry) => Option.isNone(action) || entry.action === action.value)
             .filter(isAbout("user", userId))
             .filter(isAbout("application", applicationId))
             .filter(({ at }) => Option.isNone(since) || at.epochMillis >= since.value.epochMillis)
@@ -120,9 +120,9 @@ export const audit: Layer.Layer<AuditLog> = Layer.scoped(
       },
       purge: (before) =>
         Effect.sync(() => {
-          const kept = lines.filter(({ at }) => at.epochMillis >= before.epochMillis)
-          const gone = lines.length - kept.length
-          lines = kept
+          const kept = entries.filter(({ at }) => at.epochMillis >= before.epochMillis)
+          const gone = entries.length - kept.length
+          entries = kept
           return gone
         })
     }

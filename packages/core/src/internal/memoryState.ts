@@ -6,7 +6,7 @@ import type { Application, ApplicationId, SigningSecrets } from "../Application.
 import type { Delivery, DeliveryId } from "../Delivery.ts"
 import type { Grant } from "../Grant.ts"
 import type { Registration, RegistrationId } from "../Registration.ts"
-import type { TokenHash } from "../Secrets.ts"
+import type { Fingerprint } from "../Secrets.ts"
 import { Conflict } from "../Store.ts"
 import type { Subscription, SubscriptionId } from "../Subscription.ts"
 import type { UserId } from "../User.ts"
@@ -24,7 +24,7 @@ export const makeState = () => ({
   applications: new Map<ApplicationId, Application>(),
   signingSecrets: new Map<ApplicationId, SigningSecrets>(),
   /** The client secrets with which applications were inserted. */
-  firstSecrets: new Set<TokenHash>(),
+  firstSecrets: new Set<Fingerprint>(),
   grants: new Map<ApplicationId, Map<UserId, Grant>>(),
   erased: new Set<UserId>(),
   subscriptions: new Map<SubscriptionId, Subscription>(),

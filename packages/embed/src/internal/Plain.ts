@@ -54,7 +54,7 @@ export interface Access {
   readonly expiresAt: Date
 }
 
-export const toAccess = ({ createdAt, expiresAt, ...access }: CoreAccess.Access): Access => ({
+export const toAccess = ({ createdAt, expiresAt, ...access }: CoreAccess.BearerAccess): Access => ({
   ...access,
   createdAt: DateTime.toDateUtc(createdAt),
   expiresAt: DateTime.toDateUtc(expiresAt)

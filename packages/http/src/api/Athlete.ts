@@ -1,7 +1,7 @@
 /** `GET /api/v1/athlete`: the athlete whose token this is (requirements §4.5). */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Access } from "@startlist/core/Access"
+import type { BearerAccess } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import { UserStore } from "@startlist/core/User"
 import { anyOrigin, type Route } from "../Router.ts"
@@ -23,7 +23,7 @@ export const make: Effect.Effect<Route, never, OAuth | UserStore> = Effect.gen(f
   const users = yield* UserStore
   const withBearer = yield* Bearer.make
 
-  const show = ({ role, scope, userId }: Access) => {
+  const show = ({ role, scope, userId }: BearerAccess) => {
     if (role !== "athlete") return Effect.succeed(notAthlete)
     if (!scope.some((name) => readingScopes.includes(name))) {
       return Effect.succeed(Bearer.insufficientScope("Athlete", "no granted scope allows reading the athlete"))

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type { Access } from "@startlist/core/Access"
+import type { BearerAccess } from "@startlist/core/Access"
 import { OAuth } from "@startlist/core/OAuth"
 import type { StoreError } from "@startlist/core/Store"
 import { credentials, type Request, type Response } from "../Http.ts"
@@ -52,7 +52,7 @@ export const insufficientScope = (resource: string, message: string, scope?: str
 /** Runs `use` for a valid token. Other requests get 401 with a challenge. */
 export type WithBearer = <A, E>(
   request: Pick<Request, "headers">,
-  use: (access: Access) => Effect.Effect<A, E>
+  use: (access: BearerAccess) => Effect.Effect<A, E>
 ) => Effect.Effect<A | Response, E | StoreError>
 
 export const make: Effect.Effect<WithBearer, never, OAuth> = Effect.map(OAuth, (oauth) => (request, use) => {

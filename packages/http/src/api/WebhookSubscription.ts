@@ -16,7 +16,7 @@ import {
 import { maxBodyBytes, type Request, type Response } from "../Http.ts"
 import { get, isBlank, mediaType, readOnce, text } from "../Parameters.ts"
 import { Malformed, type Refusal, TooLarge, UnsupportedMediaType } from "../Refusal.ts"
-import type { Access } from "@startlist/core/Access"
+import type { BearerAccess } from "@startlist/core/Access"
 import { Applications } from "@startlist/core/Applications"
 import type { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
@@ -140,7 +140,7 @@ export const make: Effect.Effect<Route, never, Needed> = Effect.gen(function*() 
   /** Runs `use` if the token gives access to the webhook API. This is checked before everything else. */
   const managing = <E>(
     request: Request,
-    use: (access: Access) => Effect.Effect<Response, E | NotEntitled>
+    use: (access: BearerAccess) => Effect.Effect<Response, E | NotEntitled>
   ) =>
     withBearer(
       request,

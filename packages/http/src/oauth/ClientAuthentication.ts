@@ -15,7 +15,7 @@ import { clientKeys, FailureLimit } from "../FailureLimit.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
 
 /** The parameters of a request and the client that sent them. */
-export interface Presented {
+export interface PresentedClient {
   readonly parameters: Parameters
   readonly client: ClientCredentials
   readonly usedBasic: boolean
@@ -67,13 +67,16 @@ export const refuse = (refused: Refusal | Response): Effect.Effect<Response, Ref
   "_tag" in refused ? Effect.fail(refused) : Effect.succeed(refused)
 
 /** Reads the parameters and the client's credentials, or returns a refusal. */
-const readCredentials = (request: Request, policy: Policy.Service): Either.Either<Presented, Refusal | Response> => {
+const readCredentials = (
+  request: Request,
+  policy: Policy.Service
+): Either.Either<PresentedClient, Refusal | Response> => {
   const readable = readParameters(request, policy)
   if (Either.isLeft(readable)) return Either.left(readable.left)
   const parameters = readable.right
   const basic = credentials(request, "basic")
   const usedBasic = basic !== undefined
-  const present = (id: string | undefined, secret: string | undefined): Either.Either<Presented, Response> => {
+  const present = (id: string | undefined, secret: string | undefined): Either.Either<PresentedClient, Response> => {
     if (id === undefined || secret === undefined) return Either.left(OAuthResponse.invalidClient(usedBasic))
     const clientId = parseClientId(id)
     return Option.isNone(clientId)
@@ -112,7 +115,7 @@ const isInvalidClient = (error: unknown): error is InvalidClient => error instan
  */
 export type WithClient = <E>(
   request: Request,
-  attempt: (presented: Presented) => Effect.Effect<Response, InvalidClient | E>
+  attempt: (presented: PresentedClient) => Effect.Effect<Response, InvalidClient | E>
 ) => Effect.Effect<Response, Exclude<E, InvalidClient> | Refusal>
 
 export const make: Effect.Effect<WithClient, never, FailureLimit> = Effect.gen(function*() {
@@ -121,7 +124,7 @@ export const make: Effect.Effect<WithClient, never, FailureLimit> = Effect.gen(f
   const policy = yield* Policy
 
   // Check the secret first and limit only failures, so that nobody can lock a client out. A secret has 256 bits.
-  const failed = Effect.fnUntraced(function*({ client, usedBasic }: Presented, address: string) {
+  const failed = Effect.fnUntraced(function*({ client, usedBasic }: PresentedClient, address: string) {
     const wait = yield* failures.take(clientKeys(client.id, address))
     if (Option.isSome(wait)) return yield* TooMany.after(wait.value)
     const application = Party.Application({ applicationId: client.id })
@@ -136,7 +139,7 @@ export const make: Effect.Effect<WithClient, never, FailureLimit> = Effect.gen(f
     return OAuthResponse.invalidClient(usedBasic)
   })
 
-  return <E>(request: Request, attempt: (presented: Presented) => Effect.Effect<Response, InvalidClient | E>) => {
+  return <E>(request: Request, attempt: (presented: PresentedClient) => Effect.Effect<Response, InvalidClient | E>) => {
     const read = readCredentials(request, policy)
     if (Either.isLeft(read)) return refuse(read.left)
     const presented = read.right

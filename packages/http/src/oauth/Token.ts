@@ -11,7 +11,7 @@ import type { InvalidGrant, ScopeExceeded } from "@startlist/core/Grant"
 import { type Exchange, type MissingParameter, OAuth, type OnReplay } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import type { StoreError } from "@startlist/core/Store"
-import type { Tokens } from "@startlist/core/Token"
+import type { TokenAnswer } from "@startlist/core/Token"
 import { Audit, Party } from "../Audit.ts"
 import { header, type Request, type Response } from "../Http.ts"
 import { get, type Parameters } from "../Parameters.ts"
@@ -25,7 +25,7 @@ import * as OAuthResponse from "./OAuthResponse.ts"
  * nothing reads them again, and this is cheaper than garbage collection.
  */
 const issued = (
-  { accessToken, createdAt, expiresAt, refreshToken, state }: Tokens,
+  { accessToken, createdAt, expiresAt, refreshToken, state }: TokenAnswer,
   scope: string | undefined
 ): Response => {
   const answer = OAuthResponse.json(200, {

@@ -5,15 +5,15 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { TokenHash } from "@startlist/core/Secrets"
-import { type StoreError, trusted } from "@startlist/core/Store"
+import { Fingerprint } from "@startlist/core/Secrets"
+import { type StoreError, unsafeBrand } from "@startlist/core/Store"
 import { type User, UserId } from "@startlist/core/User"
 import { type EmailTaken, type NewUser, Users } from "@startlist/postgres/Users"
 import { Database } from "@startlist/postgres/Database"
 
 /** A signed-in browser. Only the cookie has the session's value; the store has its hash. */
 export interface Session {
-  readonly hash: TokenHash
+  readonly hash: Fingerprint
   readonly userId: UserId
   readonly startedAt: DateTime.Utc
   /** Time of the last use, to within `resolution`. */
@@ -78,7 +78,7 @@ export declare namespace AccountStore {
     /** All sessions of a user, newest first. */
     readonly listSessions: (id: UserId) => Effect.Effect<ReadonlyArray<Session>, StoreError>
     /** Ends all sessions of a user, or all but one. Returns the number of ended sessions. */
-    readonly endSessions: (id: UserId, except?: TokenHash) => Effect.Effect<number, StoreError>
+    readonly endSessions: (id: UserId, except?: Fingerprint) => Effect.Effect<number, StoreError>
     /**
      * Replaces the password hash if it is still `from`, and ends all sessions of the user, or all but one. Atomic.
      * Returns whether it was replaced.
@@ -87,16 +87,16 @@ export declare namespace AccountStore {
       readonly id: UserId
       readonly from: string
       readonly to: string
-      readonly except?: TokenHash
+      readonly except?: Fingerprint
     }) => Effect.Effect<boolean, StoreError>
     /** The session and its user. None if the user is disabled. */
     readonly findSession: (
-      hash: TokenHash
+      hash: Fingerprint
     ) => Effect.Effect<Option.Option<{ readonly user: User; readonly session: Session }>, StoreError>
     /** Stores the time of the last use. */
-    readonly touchSession: (hash: TokenHash, seenAt: DateTime.Utc) => Effect.Effect<void, StoreError>
+    readonly touchSession: (hash: Fingerprint, seenAt: DateTime.Utc) => Effect.Effect<void, StoreError>
     /** Ends a session. Succeeds if there is none. */
-    readonly removeSession: (hash: TokenHash) => Effect.Effect<void, StoreError>
+    readonly removeSession: (hash: Fingerprint) => Effect.Effect<void, StoreError>
     /** Removes at most `limit` sessions that have ended (see `cutoff`). Returns the number of removed sessions. */
     readonly purgeSessions: (now: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
   }
@@ -115,7 +115,7 @@ interface SessionRow {
   readonly seen_at: string
 }
 
-const toSession = (hash: TokenHash, row: SessionRow): Session => ({
+const toSession = (hash: Fingerprint, row: SessionRow): Session => ({
   hash,
   userId: UserId.make(Number(row.user_id)),
   startedAt: DateTime.unsafeMake(Number(row.started_at)),
@@ -205,7 +205,7 @@ const make = Effect.gen(function*() {
     listSessions: (id) =>
       Effect.map(
         query<SessionRow & { readonly hash: string }>(listSessions, [id]),
-        (rows) => rows.map((row) => toSession(trusted(TokenHash, row.hash), row))
+        (rows) => rows.map((row) => toSession(unsafeBrand(Fingerprint, row.hash), row))
       ),
     endSessions: (id, except) => Effect.map(query(endSessions, [id, except ?? null]), (rows) => rows.length),
     replacePassword: ({ except, from, id, to }) =>

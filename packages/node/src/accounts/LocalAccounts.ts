@@ -8,7 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { Secrets, type TokenHash } from "@startlist/core/Secrets"
+import { type Fingerprint, Secrets } from "@startlist/core/Secrets"
 import { StoreError, Text } from "@startlist/core/Store"
 import type { User, UserId } from "@startlist/core/User"
 import { Accounts, PasswordChange, PasswordCheck } from "@startlist/pages/Accounts"
@@ -161,7 +161,7 @@ const make = (keys: AccountKeys) =>
     const replace = (
       { passwordHash, user }: Account,
       next: Redacted.Redacted<string>,
-      keeping: { readonly except?: TokenHash } = {}
+      keeping: { readonly except?: Fingerprint } = {}
     ) =>
       Effect.gen(function*() {
         if (!(yield* isAcceptable(next))) return PasswordChange.Unacceptable()

@@ -24,7 +24,7 @@ export interface Party {
 export type Outcome = "success" | "refused" | "failed"
 
 /** One entry of the audit trail. Contains no secret. */
-export interface Line {
+export interface AuditEntry {
   /** Grows with time. */
   readonly id: number
   readonly at: DateTime.Utc
@@ -40,7 +40,7 @@ export interface Line {
 }
 
 /** An entry before it is stored. */
-export type NewLine = Omit<Line, "id">
+export type NewAuditEntry = Omit<AuditEntry, "id">
 
 /** Which entries to list, newest first. `userId` and `applicationId` match the actor or the subject. */
 export interface AuditFilter {
@@ -71,13 +71,13 @@ export class AuditLog extends Context.Tag("@startlist/node/AuditLog")<AuditLog, 
 export declare namespace AuditLog {
   export interface Service {
     /** Stores an entry in the caller's transaction, if there is one. */
-    readonly append: (line: NewLine) => Effect.Effect<void, StoreError>
+    readonly append: (entry: NewAuditEntry) => Effect.Effect<void, StoreError>
     /** Stores an entry outside of a transaction, as `makeRecord` does. The request continues if that fails. */
-    readonly record: (line: NewLine) => Effect.Effect<void>
+    readonly record: (entry: NewAuditEntry) => Effect.Effect<void>
     /** Runs an effect in a transaction: its changes and its entries are stored together. Ends within five seconds. */
     readonly together: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E | StoreError>
     /** The entries that a filter matches, newest first. */
-    readonly list: (filter: AuditFilter) => Effect.Effect<ReadonlyArray<Line>, StoreError>
+    readonly list: (filter: AuditFilter) => Effect.Effect<ReadonlyArray<AuditEntry>, StoreError>
     /** Removes at most `limit` entries older than this instant. Returns the number of removed entries. */
     readonly purge: (before: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
   }
@@ -99,7 +99,7 @@ const refused: ReadonlySet<Audit.Action> = new Set<Audit.Action>([
 ])
 
 /** Converts an entry of the protocol endpoints and pages. */
-export const toLine = (entry: Audit.Entry): NewLine => ({
+export const toAuditEntry = (entry: Audit.Entry): NewAuditEntry => ({
   at: entry.at,
   action: entry.action,
   actor: toParty(entry.actor),
@@ -153,9 +153,9 @@ export const makeRecord = (
     const scope = yield* Effect.scope
     const floods = new Map<string, Flood>()
 
-    const store = (line: NewLine) =>
-      Effect.catchAll(append(line), (error) => {
-        const { at: _at, ...rest } = line
+    const store = (entry: NewAuditEntry) =>
+      Effect.catchAll(append(entry), (error) => {
+        const { at: _at, ...rest } = entry
         lost.update(1)
         return Effect.annotateLogs(Effect.logError("an audit entry could not be stored", error), rest)
       })
@@ -186,22 +186,22 @@ export const makeRecord = (
       return flood
     }
 
-    const limited = (line: NewLine): Effect.Effect<void> => {
-      if (!byStrangers.has(line.action)) return store(line)
-      const flood = floodOf(line.action, line.at.epochMillis)
+    const limited = (entry: NewAuditEntry): Effect.Effect<void> => {
+      if (!byStrangers.has(entry.action)) return store(entry)
+      const flood = floodOf(entry.action, entry.at.epochMillis)
       if (flood.stored < maxByStrangers) {
         flood.stored++
-        return store(line)
+        return store(entry)
       }
       flood.waiting++
       if (flood.waiting > 1) return Effect.void
-      const later = Effect.zipRight(Effect.sleep(summaryInterval), summarize(line.action, flood))
+      const later = Effect.zipRight(Effect.sleep(summaryInterval), summarize(entry.action, flood))
       return Effect.asVoid(Effect.forkIn(later, scope))
     }
 
-    return (line) =>
+    return (entry) =>
       Effect.flatMap(
-        Effect.forkDaemon(Effect.suspend(() => limited(line))),
+        Effect.forkDaemon(Effect.suspend(() => limited(entry))),
         // Interruptible, because the caller may not be: otherwise it would wait for longer.
         (fiber) => Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), patience))
       )
@@ -209,7 +209,7 @@ export const makeRecord = (
 
 /** Stores the audit of the HTTP endpoints in this audit trail. */
 export const layerAudit: Layer.Layer<never, never, AuditLog> = Layer.unwrapEffect(
-  Effect.map(AuditLog, (log) => Layer.succeed(Audit.Audit, { record: (entry) => log.record(toLine(entry)) }))
+  Effect.map(AuditLog, (log) => Layer.succeed(Audit.Audit, { record: (entry) => log.record(toAuditEntry(entry)) }))
 )
 
 /** An actor or subject as one text: `user:42`. */
@@ -227,7 +227,11 @@ interface Row {
   readonly detail: string
 }
 
-const fromRow = ({ at, id, ...row }: Row): Line => ({ ...row, id: Number(id), at: DateTime.unsafeMake(Number(at)) })
+const fromRow = ({ at, id, ...row }: Row): AuditEntry => ({
+  ...row,
+  id: Number(id),
+  at: DateTime.unsafeMake(Number(at))
+})
 
 /** Replaces characters that PostgreSQL cannot store. An address may come from a header. */
 const storable = (text: string): string => text.slice(0, 300).replace(/[\0\p{Cs}]/gu, "\uFFFD")
@@ -266,7 +270,7 @@ const make = Effect.gen(function*() {
         LIMIT $2::integer
       ) RETURNING id`
   }
-  const insert = ({ action, actor, address, at, detail, outcome, subject }: NewLine) =>
+  const insert = ({ action, actor, address, at, detail, outcome, subject }: NewAuditEntry) =>
     Effect.asVoid(
       query(append, [
         Math.floor(at.epochMillis),

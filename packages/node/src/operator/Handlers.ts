@@ -79,7 +79,7 @@ const users = HttpApiBuilder.group(Api, "users", (handlers) =>
         const user = yield* show(id)
         const sessions = yield* accounts.listSessions(id)
         const stored = yield* personalData.export(id)
-        const entries: Array<AuditLog.Line> = []
+        const entries: Array<AuditLog.AuditEntry> = []
         let after = Option.none<number>()
         do {
           const page = yield* audit.list({ ...AuditLog.everything, userId: Option.some(id), after, limit: 500 })

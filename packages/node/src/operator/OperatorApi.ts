@@ -173,11 +173,11 @@ const subjectOf = (path: string): AuditLog.Party => {
 const outcomeOf = (status: number): AuditLog.Outcome => status < 400 ? "success" : status < 500 ? "refused" : "failed"
 
 /** The audit entry of a call, including refused calls and calls without the token. */
-const toLine = (
+const toEntry = (
   { address, method, path }: PlainRequest,
   { status }: PlainResponse,
   at: DateTime.Utc
-): AuditLog.NewLine => ({
+): AuditLog.NewAuditEntry => ({
   at,
   action: status === 401 ? "operator_authentication_failed" : "operator_call",
   actor: { type: status === 401 ? "unknown" : "operator" },
@@ -234,11 +234,11 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
           Effect.catchTag("RouteNotFound", () => new Refused.NotFound())
         ))
 
-    const lineOf = (request: PlainRequest, response: PlainResponse) =>
-      Effect.map(DateTime.now, (at) => toLine(request, response, at))
+    const entryOf = (request: PlainRequest, response: PlainResponse) =>
+      Effect.map(DateTime.now, (at) => toEntry(request, response, at))
 
     const write = (request: PlainRequest, response: PlainResponse) =>
-      Effect.flatMap(lineOf(request, response), log.record)
+      Effect.flatMap(entryOf(request, response), log.record)
 
     /** Calls over the limit are not recorded, so that nobody can fill the audit. */
     const refuse = (request: PlainRequest) =>
@@ -252,7 +252,7 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
       Effect.gen(function*() {
         const response = yield* serve(request, [])
         if (response.status >= 400) return yield* new Undone({ response })
-        yield* log.append(yield* lineOf(request, response))
+        yield* log.append(yield* entryOf(request, response))
         return response
       }).pipe(log.together, Effect.catchTag("Undone", ({ response }) => Effect.succeed(response)))
 

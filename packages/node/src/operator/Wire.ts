@@ -407,15 +407,15 @@ export const PasswordReset = Schema.Struct({ url: Schema.String, expires_at: Sch
 /** `folder` is a path on the machine of the service. */
 export const BackupRecord = Schema.Struct({ folder: Schema.String }).annotations({ identifier: "Backup" })
 
-export const showAudit = (line: AuditLog.Line): typeof AuditRecord.Type => ({
-  id: line.id,
-  at: DateTime.formatIso(line.at),
-  action: line.action,
-  actor: line.actor,
-  subject: line.subject,
-  address: line.address,
-  outcome: line.outcome,
-  ...(line.detail === "" ? {} : { detail: line.detail })
+export const showAudit = (entry: AuditLog.AuditEntry): typeof AuditRecord.Type => ({
+  id: entry.id,
+  at: DateTime.formatIso(entry.at),
+  action: entry.action,
+  actor: entry.actor,
+  subject: entry.subject,
+  address: entry.address,
+  outcome: entry.outcome,
+  ...(entry.detail === "" ? {} : { detail: entry.detail })
 })
 
 export const UserExport = Schema.Struct({

@@ -10,7 +10,7 @@ import { map } from "effect/Record"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as MasterKey from "@startlist/core/MasterKey"
-import { Line } from "@startlist/core/Store"
+import { SingleLine } from "@startlist/core/Store"
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as ServerUrl from "@startlist/postgres/ServerUrl"
 
@@ -150,7 +150,7 @@ export const path: Kind<string> = text("a path", () => true)
 /** A name that people read. */
 export const label: Kind<string> = text(
   "a name of one line, of at most 100 characters",
-  (value) => value.length <= 100 && Schema.is(Line)(value)
+  (value) => value.length <= 100 && Schema.is(SingleLine)(value)
 )
 
 /** `https://host[:port]`, decoded without a trailing slash. */

@@ -1,6 +1,6 @@
 /** Deliveries in narrow rows: letters for closed sets, attempts as small arrays. */
 import { type Attempt, Delivery, DeliveryId, type State } from "@startlist/core/Delivery"
-import { trusted } from "@startlist/core/Store"
+import { unsafeBrand } from "@startlist/core/Store"
 import * as Option from "effect/Option"
 import {
   eventColumns,
@@ -63,7 +63,7 @@ export const attemptsOf = (attempts: ReadonlyArray<Attempt>): ReadonlyArray<Atte
     detail
   ])
 
-export const toDeliveryId = (id: Int8): DeliveryId => trusted(DeliveryId, Number(id))
+export const toDeliveryId = (id: Int8): DeliveryId => unsafeBrand(DeliveryId, Number(id))
 
 export const toDelivery = (row: DeliveryRow): Delivery => ({
   id: toDeliveryId(row.id),

@@ -1,12 +1,11 @@
 /** Converts grants to rows and back. Rows are not validated again, because this is the hot path. */
-import { AccessTokens } from "@startlist/core/AccessTokens"
 import type { Grant } from "@startlist/core/Grant"
-import { trusted } from "@startlist/core/Store"
 import type { Code, RefreshToken, Scope } from "@startlist/core/Token"
 import type { Role } from "@startlist/core/User"
 import * as Option from "effect/Option"
+import { fromAccess, toAccess } from "./accessColumn.ts"
 import type * as Input from "./input.ts"
-import { type Int8, millisOf, toApplicationId, toHash, toInstant, toUserId } from "./rows.ts"
+import { type Int8, millisOf, toApplicationId, toFingerprint, toInstant, toUserId } from "./rows.ts"
 
 export interface GrantRow {
   readonly application_id: Int8
@@ -50,7 +49,7 @@ interface CodeRow {
 const toCode = (
   { at = 0, challenge, expires, hash, line = 0, redeemed, redirectUri, scope, state }: CodeRow
 ): Code => ({
-  hash: toHash(hash),
+  hash: toFingerprint(hash),
   redirectUri,
   scope,
   state: Option.fromNullable(state),
@@ -76,7 +75,7 @@ const base = 36
 const toRefresh = (text: string): RefreshToken => {
   const [hash = "", salt = "", issued = "", expires = ""] = text.split(" ")
   const [issuedAt, expiresAt] = [toInstant(parseInt(issued, base)), toInstant(parseInt(expires, base))]
-  return { hash: toHash(hash), salt, issuedAt, expiresAt }
+  return { hash: toFingerprint(hash), salt, issuedAt, expiresAt }
 }
 
 const fromRefresh = ({ expiresAt, hash, issuedAt, salt }: RefreshToken): string =>
@@ -103,7 +102,7 @@ export const toGrant = (row: GrantRow): Grant => ({
   lineStart: row.consent.line ?? 0,
   grantedAt: toInstant(row.consent.at),
   refresh: row.refresh === null ? Option.none() : Option.some(toRefresh(row.refresh)),
-  access: trusted(AccessTokens, row.access),
+  access: toAccess(row.access),
   codes: row.codes === null ? [] : row.codes.map(toCode)
 })
 
@@ -121,7 +120,7 @@ export const valueColumns: ReadonlyArray<Input.Column<Grant>> = [
   ["active", "boolean", ({ status }) => status === "active"],
   ["consent", "json", toConsent],
   ["codes", "json", ({ codes }) => codes.length === 0 ? null : codes.map(fromCode)],
-  ["access", "text", ({ access }) => access],
+  ["access", "text", ({ access }) => fromAccess(access)],
   ["refresh", "text", ({ refresh }) => Option.isSome(refresh) ? fromRefresh(refresh.value) : null],
   ["generation", "integer", ({ generation }) => generation],
   ["version", "integer", ({ version }) => version]

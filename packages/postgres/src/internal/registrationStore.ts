@@ -4,7 +4,7 @@
  */
 import type { Outgoing, Updates } from "@startlist/core/Event"
 import { type Parties, Registration, RegistrationId, type RegistrationStore } from "@startlist/core/Registration"
-import { Conflict, trusted } from "@startlist/core/Store"
+import { Conflict, unsafeBrand } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
@@ -28,7 +28,7 @@ export interface RegistrationRow {
 const toParty = (id: Int8 | null) => Option.map(Option.fromNullable(id), toUserId)
 
 export const toRegistration = (row: RegistrationRow): Registration => ({
-  id: trusted(RegistrationId, Number(row.id)),
+  id: unsafeBrand(RegistrationId, Number(row.id)),
   version: row.version,
   parties: {
     athleteId: toUserId(row.athlete_id),

@@ -5,8 +5,8 @@
 import { Application, ApplicationId, type Links } from "@startlist/core/Application"
 import { Event, EventId, type Updates } from "@startlist/core/Event"
 import { emptyUpdates } from "@startlist/core/Registration"
-import { TokenHash } from "@startlist/core/Secrets"
-import { trusted } from "@startlist/core/Store"
+import { Fingerprint } from "@startlist/core/Secrets"
+import { unsafeBrand } from "@startlist/core/Store"
 import { UserId } from "@startlist/core/User"
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
@@ -14,11 +14,18 @@ import * as Option from "effect/Option"
 /** A `bigint`: text from a column, a number inside JSON; identifiers and instants are below 2^53. */
 export type Int8 = string | number
 
-export const toApplicationId = (id: Int8): ApplicationId => trusted(ApplicationId, Number(id))
-export const toUserId = (id: Int8): UserId => trusted(UserId, Number(id))
-export const toHash = (hash: string): TokenHash => trusted(TokenHash, hash)
+export const toApplicationId = (id: Int8): ApplicationId => unsafeBrand(ApplicationId, Number(id))
+export const toUserId = (id: Int8): UserId => unsafeBrand(UserId, Number(id))
+export const toFingerprint = (hash: string): Fingerprint => unsafeBrand(Fingerprint, hash)
 
-export const toInstant = (millis: Int8): DateTime.Utc => DateTime.unsafeMake(Number(millis))
+const utc = Object.getPrototypeOf(DateTime.unsafeMake(0))
+
+/** Equals `DateTime.unsafeMake`, in a tenth of its time: a grant with its access tokens has up to 43 instants. */
+export const toInstant = (millis: Int8): DateTime.Utc => {
+  const instant = Object.create(utc)
+  instant.epochMillis = Number(millis)
+  return instant
+}
 export const toInstantOption = (millis: Int8 | null): Option.Option<DateTime.Utc> =>
   millis === null ? Option.none() : Option.some(toInstant(millis))
 
@@ -63,7 +70,7 @@ export const toApplication = (row: ApplicationRow): Application => ({
   // Programs before this one stored no numbers.
   secrets: row.secrets.map(([hash, expiresAt, number], place, { length }) => ({
     number: number ?? length - place,
-    hash: toHash(hash),
+    hash: toFingerprint(hash),
     expiresAt: toInstantOption(expiresAt)
   })),
   createdAt: toInstant(row.created_at)
@@ -134,7 +141,7 @@ export const eventColumns = {
 } as const satisfies Readonly<Record<keyof EventRow, string>>
 
 export const toEvent = (row: EventRow): Event => ({
-  id: trusted(EventId, row.event_id),
+  id: unsafeBrand(EventId, row.event_id),
   aspectType: aspectTypes[row.aspect_type],
   objectType: objectTypes[row.object_type],
   objectId: Number(row.object_id),

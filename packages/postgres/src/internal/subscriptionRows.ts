@@ -1,5 +1,5 @@
 /** Subscriptions in rows. */
-import { trusted } from "@startlist/core/Store"
+import { unsafeBrand } from "@startlist/core/Store"
 import { type Subscription, SubscriptionId } from "@startlist/core/Subscription"
 import { type Int8, toApplicationId, toInstant } from "./rows.ts"
 
@@ -17,7 +17,7 @@ export interface SubscriptionRow {
 export const subscriptionColumns = `s.id AS subscription_id, s.version AS subscription_version, s.application_id,
   s.callback_url, s.created_at, s.updated_at, s.paused`
 
-export const toSubscriptionId = (id: Int8): SubscriptionId => trusted(SubscriptionId, Number(id))
+export const toSubscriptionId = (id: Int8): SubscriptionId => unsafeBrand(SubscriptionId, Number(id))
 
 export const toSubscription = (row: SubscriptionRow): Subscription => ({
   id: toSubscriptionId(row.subscription_id),

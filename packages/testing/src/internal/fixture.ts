@@ -1,5 +1,4 @@
 /** Fixture of a law of the stores: its own users, applications, grants and subscriptions. */
-import * as AccessTokens from "@startlist/core/AccessTokens"
 import { type Application, ApplicationStore } from "@startlist/core/Application"
 import { first } from "@startlist/core/ApplicationSecret"
 import { type Delivery, DeliveryStore } from "@startlist/core/Delivery"
@@ -10,7 +9,7 @@ import { GrantStore } from "@startlist/core/GrantStore"
 import type { Stores } from "@startlist/core/Stores"
 import { PersonStore } from "@startlist/core/PersonStore"
 import { emptyUpdates, Registration, RegistrationStore } from "@startlist/core/Registration"
-import { TokenHash } from "@startlist/core/Secrets"
+import { Fingerprint } from "@startlist/core/Secrets"
 import type { StoreError } from "@startlist/core/Store"
 import { type Subscription, SubscriptionStore } from "@startlist/core/Subscription"
 import { type AccessToken, Code, RefreshToken } from "@startlist/core/Token"
@@ -75,7 +74,7 @@ export const make = Effect.gen(function*() {
   const label = (yield* Random.nextIntBetween(0, 2 ** 48)).toString(36).padStart(10, "0")
   let made = 0
   const name = (kind: string) => `${kind}-${label}-${++made}`
-  const hash = () => TokenHash.make(name("Hash"))
+  const hash = () => Fingerprint.make(name("Hash"))
 
   /** A user. Stores know only the identifier. */
   const user = (role: Role = "athlete"): Effect.Effect<User> =>
@@ -110,7 +109,7 @@ export const make = Effect.gen(function*() {
     lineStart: 1,
     grantedAt: start,
     refresh: Option.none(),
-    access: AccessTokens.none,
+    access: [],
     codes: [],
     ...fields
   })

@@ -4,7 +4,7 @@ import { first } from "@startlist/core/ApplicationSecret"
 import { Audience } from "@startlist/core/Event"
 import { maxId } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
-import { TokenHash } from "@startlist/core/Secrets"
+import { Fingerprint } from "@startlist/core/Secrets"
 import { UserId } from "@startlist/core/User"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -214,7 +214,7 @@ export const keyLaws: LawGroup<Stores> = {
       yield* f.cleanUp
     }),
     storeLaw("fingerprints that differ by case are different", function*(f) {
-      const [upper, lower] = ["ABCdef", "abcDEF"].map((text) => TokenHash.make(text.repeat(7)))
+      const [upper, lower] = ["ABCdef", "abcDEF"].map((text) => Fingerprint.make(text.repeat(7)))
       if (upper === undefined || lower === undefined) return
       const app = yield* f.application()
       const secrets = [upper, lower].map((hash) => ({ ...first, hash }))

@@ -1,6 +1,5 @@
 /** Scenes of records that have versions. */
 import { first } from "@startlist/core/ApplicationSecret"
-import * as AccessTokens from "@startlist/core/AccessTokens"
 import { Audience } from "@startlist/core/Event"
 import { emptyUpdates, RegistrationId } from "@startlist/core/Registration"
 import * as Effect from "effect/Effect"
@@ -24,9 +23,7 @@ export const application = (f: Fixture) =>
       role: n % 2 === 0 ? "athlete" : "organizer",
       grantedAt: at(n),
       refresh: Option.some(f.refresh({ issuedAt: at(n), expiresAt: at(n + 9) })),
-      access: AccessTokens.fromArray(
-        [8, 9].map((seconds) => f.access({ createdAt: at(n), expiresAt: at(n + seconds) }))
-      ),
+      access: [8, 9].map((seconds) => f.access({ createdAt: at(n), expiresAt: at(n + seconds) })),
       codes: [f.code(), f.code({ redeemed: n % 2 === 0 ? Option.some({ at: at(n), line: n }) : Option.none() })]
     } as const)
 

@@ -3,7 +3,7 @@ import { type Application, type ApplicationId, State } from "@startlist/core/App
 import { type ClientSecret, first } from "@startlist/core/ApplicationSecret"
 import { type Delivery, State as DeliveryState } from "@startlist/core/Delivery"
 import { emptyUpdates } from "@startlist/core/Registration"
-import type { TokenHash } from "@startlist/core/Secrets"
+import type { Fingerprint } from "@startlist/core/Secrets"
 import type { Subscription, SubscriptionId } from "@startlist/core/Subscription"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -32,7 +32,7 @@ const isNew = (id: number, others: Iterable<number>): void =>
   holds(id > Math.max(0, ...others), `identifier ${id} is a new one`)
 
 /** The settings with this fingerprint of the first client secret, by which a store recognises a repeated insertion. */
-const withFirst = <A extends { readonly secrets: ReadonlyArray<ClientSecret> }>(hash: TokenHash, fields: A): A => ({
+const withFirst = <A extends { readonly secrets: ReadonlyArray<ClientSecret> }>(hash: Fingerprint, fields: A): A => ({
   ...fields,
   secrets: fields.secrets.map((secret, place) => place === 0 ? { ...secret, hash } : secret)
 })

@@ -1,5 +1,4 @@
 /** Values of records in random programs over the stores. */
-import * as AccessTokens from "@startlist/core/AccessTokens"
 import { ApplicationId } from "@startlist/core/Application"
 import { Audience, type Event, type Outgoing } from "@startlist/core/Event"
 import type { Grant } from "@startlist/core/Grant"
@@ -65,8 +64,8 @@ export const grantFields = (by: Fixture, draw: Draw): Partial<Grant> => {
     scope: scopes[0],
     refresh: Option.map(refresh, ([issuedAt, expiresAt]) => by.refresh({ issuedAt, expiresAt })),
     codes: codes.map(by.code),
-    access: AccessTokens.fromArray(
-      tokens.map(([[createdAt, expiresAt], kind]) => by.access({ createdAt, expiresAt, scope: scopes[kind] ?? [] }))
+    access: tokens.map(([[createdAt, expiresAt], kind]) =>
+      by.access({ createdAt, expiresAt, scope: scopes[kind] ?? [] })
     )
   }
 }

@@ -8,8 +8,8 @@ import * as Access from "@startlist/core/Access"
 import * as Grant from "@startlist/core/Grant"
 import { GrantStore } from "@startlist/core/GrantStore"
 import * as Policy from "@startlist/core/Policy"
-import { TokenHash } from "@startlist/core/Secrets"
-import { trusted } from "@startlist/core/Store"
+import { Fingerprint } from "@startlist/core/Secrets"
+import { unsafeBrand } from "@startlist/core/Store"
 import { UserId } from "@startlist/core/User"
 import * as Postgres from "@startlist/postgres/Postgres"
 import * as Seal from "@startlist/postgres/Seal"
@@ -26,7 +26,7 @@ const anyUser = (): number => 1 + Math.floor(Math.random() * Number(users))
 
 /** Hashes of a grant's next version. No tokens, because only the stores are measured. */
 const deriving = ({ userId, version }: Grant.Grant): Grant.Deriving => ({
-  hash: (text) => trusted(TokenHash, text),
+  hash: (text) => unsafeBrand(Fingerprint, text),
   keys: [{
     derive: () => ({
       accessToken: Redacted.make<string>(Grants.hashOf("a", userId, version + 1)),
@@ -59,7 +59,7 @@ const make = Effect.gen(function*() {
   const grants = yield* GrantStore
 
   const find = (user: number) =>
-    Effect.map(Effect.flatten(grants.find(applicationId, trusted(UserId, user))), Grant.asOf)
+    Effect.map(Effect.flatten(grants.find(applicationId, unsafeBrand(UserId, user))), Grant.asOf)
 
   /** Decides and saves. Returns the stored grant. */
   const rotate = (grant: Grant.Grant, now = DateTime.unsafeNow()) =>

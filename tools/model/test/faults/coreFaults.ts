@@ -15,10 +15,10 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
       "epoch < grant.epoch || grant.status === \"revoked\"",
       "false"
     ],
-    "a revocation leaves the access tokens": ["\", access: AccessTokens.none", "\""],
+    "a revocation leaves the access tokens": ["\", access: []", "\""],
     "a revocation leaves the refresh token and the codes": [
-      "\", access: AccessTokens.none, codes: []",
-      "\", access: AccessTokens.none, refresh: grant.refresh"
+      "\", access: [], codes: []",
+      "\", access: [], refresh: grant.refresh"
     ],
     "a repeat is answered whatever it repeats": [
       ".find(({ refreshToken }) => shortened(hash(Redacted.value(refreshToken))) === current.hash)",
@@ -39,7 +39,7 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
       "generation = grant.generation"
     ],
     "a revocation changes nothing": [
-      "status: \"revoked\", access: AccessTokens.none, codes: []",
+      "status: \"revoked\", access: [], codes: []",
       "refresh: grant.refresh"
     ]
   }),
@@ -70,8 +70,8 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
     "the line of a replay is not looked at": ["generation < grant.lineStart ? \"superseded\" : "],
     "a code revokes a later line": ["line === grant.lineStart && !isSentTwice", "!isSentTwice"],
     "a replay revokes all lines of the grant": [
-      "withoutNewest(grant.access, grant.generation - grant.lineStart + 1)",
-      "none"
+      "Arr.dropRight(grant.access, grant.generation - grant.lineStart + 1)",
+      "[]"
     ],
     "the end of a line leaves its older access tokens": ["grant.generation - grant.lineStart + 1)", "1)"],
     "a line that was ended by a replay can be refreshed": ["lineStart: grant.generation + 1", "refresh: grant.refresh"],
@@ -80,19 +80,23 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
     ],
     "organizers' revocations notify nobody": [" || grant.role === \"organizer\""]
   }),
-  ...inCore("AccessTokens.ts", rules, {
-    "a new access token finds no room": [
-      "append(from(live, start), added)",
-      "count(live) < limit ? append(live, added) : live"
+  ...inCore("Grant.ts", rules, {
+    "a new access token finds no room": [".slice(-policy.maxAccessTokens)", ".slice(0, policy.maxAccessTokens)"],
+    "a grant has any number of access tokens": [".slice(-policy.maxAccessTokens)"],
+    "an expired access token stays in the grant": [
+      "Arr.dropWhile(access, ({ expiresAt }) => isOver(expiresAt, now))",
+      "access"
     ],
-    "a grant has any number of access tokens": ["count(live) + 1 - limit", "0"],
-    "an expired access token stays in the grant": ["isOver(parse(tokens, start).expiresAt, now)", "false"]
+    "an expired access token leaves the grant before older ones": [
+      "Arr.dropWhile(access, ({ expiresAt }) => ",
+      "access.filter(({ expiresAt }) => !"
+    ]
   }),
   ...inCore("Token.ts", programsAndRules, {
     "expiry is one moment late": ["= expiresAt", " expiresAt"]
   }),
   ...inCore("Access.ts", programsAndRules, {
-    "an access token never expires": [" || isOver(found.value.expiresAt, now)"]
+    "an access token never expires": [" || isOver(found.expiresAt, now)"]
   }),
   ...inCore("OAuth.ts", rules, {
     "anyone's token revokes": ["isKnown && grant.applicationId === client.id", "isKnown"],

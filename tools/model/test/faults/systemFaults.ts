@@ -1,5 +1,4 @@
 /** Faulty stores that programs or the simulation find, because a rule of the whole system no longer holds. */
-import { AccessTokens } from "@startlist/core/AccessTokens"
 import type { Delivery } from "@startlist/core/Delivery"
 import { Audience } from "@startlist/core/Event"
 import { Array as Arr, DateTime, Effect, Option } from "effect"
@@ -27,7 +26,7 @@ export const systemFaults: ReadonlyArray<Fault<Change>> = [
   instead(
     "grants",
     "a token outlives the revocation once the user consents again",
-    (next, stored) => ({ ...next, access: AccessTokens.make((stored?.access ?? "") + next.access) }),
+    (next, stored) => ({ ...next, access: [...stored?.access ?? [], ...next.access] }),
     { programs: [...connected, revoked, consented], simulation: { laws: [2], seed: 4 } }
   ),
   saves(

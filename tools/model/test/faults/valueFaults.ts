@@ -3,7 +3,7 @@ import type { Delivery } from "@startlist/core/Delivery"
 import type { Claimed } from "@startlist/core/DeliveryQueue"
 import { Audience, type Outgoing } from "@startlist/core/Event"
 import type { Grant } from "@startlist/core/Grant"
-import { TokenHash } from "@startlist/core/Secrets"
+import { Fingerprint } from "@startlist/core/Secrets"
 import { Array as Arr, DateTime, Effect, Option } from "effect"
 import { applications, type Change, deliveries, type Fault, instead, inStores, registrations, saves } from "./Fault.ts"
 
@@ -80,7 +80,11 @@ export const valueFaults: ReadonlyArray<Fault<Change>> = [
     "a grant has an epoch of at most 32 767",
     (one) => ({ ...one, epoch: Math.min(one.epoch, 32_767) })
   ),
-  instead("grants", "fingerprints are lower case", codes(({ hash }) => ({ hash: TokenHash.make(hash.toLowerCase()) }))),
+  instead(
+    "grants",
+    "fingerprints are lower case",
+    codes(({ hash }) => ({ hash: Fingerprint.make(hash.toLowerCase()) }))
+  ),
   settled(
     "the detail of an attempt has at most 100 characters",
     attempts(({ detail }) => ({ detail: detail.slice(0, 100) }))

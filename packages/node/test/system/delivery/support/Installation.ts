@@ -3,7 +3,6 @@
  * core on the same database; the nodes are separate processes.
  */
 import {
-  AccessTokens,
   Application,
   Applications,
   Deliveries,
@@ -95,7 +94,7 @@ export const makeInstallation = () =>
           lineStart: 1,
           grantedAt: yield* DateTime.now,
           refresh: Option.none(),
-          access: AccessTokens.none,
+          access: [],
           codes: []
         })
         yield* grants.save({ grant, outgoing: [] })

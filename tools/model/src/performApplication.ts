@@ -6,13 +6,13 @@ import type * as Operation from "./Operation.ts"
 import { prepare, type Prepared } from "./performed.ts"
 import { choose, type ProgramFixture } from "./programFixture.ts"
 
-type StandingOperation =
+type ApplicationOperation =
   | Operation.Of<"SetState">
   | Operation.Of<"RevokeAll">
   | Operation.Of<"End">
   | Operation.Of<"SetPaused">
 
-export const perform = (fixture: ProgramFixture, operation: StandingOperation): Prepared | undefined => {
+export const perform = (fixture: ProgramFixture, operation: ApplicationOperation): Prepared | undefined => {
   const chosen = choose(fixture.applications, operation.application)
   if (chosen === undefined) return undefined
   const { index: application, value: { id } } = chosen

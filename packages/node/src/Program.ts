@@ -49,7 +49,7 @@ const program: Effect.Effect<void, Error> = Effect.gen(function*() {
     const { standard } = yield* Effect.promise(() => import("./commands/Fake.ts"))
     return yield* standard
   }
-  const { run } = yield* Effect.promise(() => import("./CommandLine.ts"))
+  const { run } = yield* Effect.promise(() => import("./commands/CommandLine.ts"))
   return yield* run(process.argv)
 })
 

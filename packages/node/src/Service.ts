@@ -10,7 +10,6 @@ import * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
 import * as Runtime from "effect/Runtime"
 import * as Schedule from "effect/Schedule"
-import type * as Scope from "effect/Scope"
 import type { Callbacks } from "@startlist/core/Callbacks"
 import { Policy } from "@startlist/core/Policy"
 import * as Retention from "@startlist/core/Retention"
@@ -33,6 +32,7 @@ import { HttpConfig } from "@startlist/http/HttpConfig"
 import * as AccountErasure from "./accounts/AccountErasure.ts"
 import { AccountStore } from "./accounts/AccountStore.ts"
 import * as LocalAccounts from "./accounts/LocalAccounts.ts"
+import * as ownersHeld from "./accounts/ownersHeld.ts"
 import * as AuditLog from "./data/AuditLog.ts"
 import * as Backup from "./data/Backup.ts"
 import { DatabaseHealth } from "./data/DatabaseHealth.ts"
@@ -41,13 +41,10 @@ import * as SealedSecrets from "./data/SealedSecrets.ts"
 import * as Storage from "./data/Storage.ts"
 import * as Description from "./description/Routes.ts"
 import * as Listener from "./Listener.ts"
-import type * as OperatorApi from "./operator/OperatorApi.ts"
-import { isBackup } from "./operator/OperatorToken.ts"
-import * as Owners from "./Owners.ts"
+import * as OperatorApi from "./operator/OperatorApi.ts"
 import { Member } from "./processes/Member.ts"
 import { type Configuration, InvalidConfiguration, origin, publicUrls } from "./settings/Configuration.ts"
 import { logDoubts } from "./settings/Warnings.ts"
-import { once } from "./SharedWork.ts"
 import * as Status from "./Status.ts"
 import * as DeliveryMetrics from "./telemetry/DeliveryMetrics.ts"
 import * as Gauges from "./telemetry/Gauges.ts"
@@ -79,18 +76,6 @@ const purge = (auditRetention: Duration.Duration) =>
 
 /** Updates the gauges periodically, because a collector gets them without requesting them. */
 const sample = Effect.flatMap(Gauges.make, (update) => Effect.repeat(update, Schedule.spaced("10 seconds")))
-
-/** The operator API, loaded on its first request, so that the start is faster. */
-const makeOperatorApi = (token: Redacted.Redacted<string>) =>
-  Effect.gen(function*() {
-    const services = yield* Effect.context<OperatorApi.Services | Scope.Scope>()
-    const load = Effect.promise(() => import("./operator/OperatorApi.ts")).pipe(
-      Effect.flatMap(({ make }) => make(token)),
-      Effect.provide(services)
-    )
-    const loaded = yield* once(load)
-    return (request: Request) => Effect.flatMap(loaded, (handler) => handler(request))
-  })
 
 /** Routes of the role `api` besides the operator API: documentation, protocol, pages. */
 export const apiRoutes = Effect.map(
@@ -131,7 +116,7 @@ const makeHandler = Effect.fnUntraced(
     const status = yield* Status.routes(keys.operatorToken, draining, metrics)
     const routes = isApi ? yield* apiRoutes : []
     const notFound = yield* Pages.notFound
-    const operatorApi = isApi ? yield* makeOperatorApi(keys.operatorToken) : notFound
+    const operatorApi = isApi ? yield* OperatorApi.make(keys.operatorToken) : notFound
     const refusing = Router.fallback(ApiResponse.refuse)
     const traced = Option.isSome(configuration.otlp.traces)
       ? (yield* telemetry).makeTraced(configuration.otlp.sampler)
@@ -188,7 +173,10 @@ const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks> =>
 /** The core's services and the sign-in. */
 const layerCore = (configuration: Configuration, keys: Keys.Keys, failureLimit: Layer.Layer<FailureLimit>) =>
   Layer.mergeAll(
-    Owners.layer.pipe(Layer.provideMerge(AccountErasure.layer), Layer.provideMerge(TokenMetrics.layer(Services.layer))),
+    ownersHeld.layer.pipe(
+      Layer.provideMerge(AccountErasure.layer),
+      Layer.provideMerge(TokenMetrics.layer(Services.layer))
+    ),
     LocalAccounts.layerWith(keys.masterKeys),
     Backup.layer(configuration.dataDir),
     AuditLog.layerAudit,
@@ -228,7 +216,7 @@ const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnList
     yield* Effect.provide(
       Effect.gen(function*() {
         const { handler, onLate } = yield* makeHandler(configuration, keys, draining, metrics)
-        const limitOf = limitsOf(configuration, isBackup(keys.operatorToken))
+        const limitOf = limitsOf(configuration, OperatorApi.isUntimed(keys.operatorToken))
         const options = { capacity: configuration.maxRequests, limitOf, onLate }
         yield* listener.serve(yield* NodeHttp.listener(handler, options))
       }),

@@ -4,5 +4,5 @@
  * Each module is a namespace of its own: `Configuration.decode`, `Service.run`.
  */
 export * as Configuration from "./settings/Configuration.ts"
-export * as OperatorApi from "./OperatorApi.ts"
+export * as OperatorClient from "./operator/OperatorClient.ts"
 export * as Service from "./Service.ts"

@@ -5,9 +5,9 @@ import { readdirSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"
 import { printableJson, showProgress } from "../src/commands/Terminal.ts"
-import { tree } from "../src/Commands.ts"
-import * as Help from "../src/Help.ts"
-import { render } from "../src/Table.ts"
+import { tree } from "../src/commands/Commands.ts"
+import * as Help from "../src/commands/Help.ts"
+import { render } from "../src/commands/Table.ts"
 import { command, commandJson, runHere } from "@startlist/test-support/Commands"
 import { obtainTokens, redirectUri, subscribe } from "@startlist/test-support/Consent"
 import { changeRegistration, createApplication, createRegistration, createUser } from "@startlist/test-support/Operator"
@@ -86,12 +86,42 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }))("commands", (it) => {
       })
       const client = await createApplication(service, await createUser(service, "platform"))
       await obtainTokens(service, client, athlete)
-      const revoke = () =>
-        command(service, "user", "revoke", String(athlete.id), "--application", String(client.client_id))
-      expect(await revoke()).toEqual({ code: 0, stdout: "done\n", stderr: "" })
+      const { grants: [grant, ...others] } = await commandJson(service, "user", "applications", String(athlete.id))
+      expect([grant, others]).toEqual([{
+        client_id: client.client_id,
+        application: "Race Day",
+        scope: expect.stringContaining("profile:read"),
+        granted_at: expect.stringMatching(/Z$/)
+      }, []])
+      const revoke = (...which: ReadonlyArray<string>) =>
+        command(service, "user", "revoke", String(athlete.id), ...which)
+      expect(await revoke("--application", String(client.client_id))).toEqual({ code: 0, stdout: "done\n", stderr: "" })
+      const other = await createApplication(service, await createUser(service, "platform"))
+      for (const one of [client, other]) await obtainTokens(service, one, athlete)
+      for (const both of [[], ["--all", "--application", String(client.client_id)]]) {
+        expect(await revoke(...both)).toMatchObject({ code: 1, stderr: "client_id must be given, or else all" })
+      }
+      expect(await revoke("--all")).toMatchObject({ code: 0 })
+      expect((await command(service, "user", "applications", String(athlete.id))).stdout).toBe("none\n")
+      const { entries } = await commandJson(
+        service,
+        "audit",
+        "list",
+        "--user",
+        String(athlete.id),
+        "--action",
+        "revocation"
+      )
+      expect(entries.map(({ subject }: { subject: { id: number } }) => subject.id).slice(0, 2).sort()).toEqual(
+        [client.client_id, other.client_id].sort()
+      )
+      expect(await revoke("--all")).toMatchObject({
+        code: 1,
+        stderr: `user ${athlete.id} has not authorized any application`
+      })
       const stranger = await createUser(service, "athlete")
       const none = await command(service, "user", "revoke", String(stranger.id), "--application", "1")
-      expect([none.code, none.stderr]).toEqual([1, "Grant not found"])
+      expect([none.code, none.stderr]).toEqual([1, `user ${stranger.id} has not authorized application 1`])
     })
   )
 
@@ -183,12 +213,20 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }))("commands", (it) => {
         [["delivery", "redeliver"], /give either the id of a delivery, or --state/],
         [["delivery", "redeliver", "1", "--state", "exhausted"], /give either the id of a delivery, or --state/],
         [["delivery", "redeliver", "--state", "exhausted", "--since", "yesterday"], /date/i],
-        [["delivery", "show", "999999"], /Delivery not found/],
-        [["application", "show", "999999"], /Application not found/],
-        [["application", "update", "999999", "--name", "x"], /Application not found/],
-        [["user", "show", "999999"], /User not found/],
-        [["registration", "show", "999999"], /Registration not found/],
-        [["audit", "list", "--limit", "501"], /limit must be an integer from 1 to 500/]
+        [["delivery", "show", "999999"], /there is no delivery 999999/],
+        [["application", "show", "999999"], /there is no application 999999/],
+        [["application", "update", "999999", "--name", "x"], /there is no application 999999/],
+        [["user", "show", "999999"], /there is no user 999999/],
+        [["registration", "show", "999999"], /there is no registration 999999/],
+        [["user", "show", "x"], /^<id> must be the id of a user, a positive integer, not "x"$/],
+        [["user", "create", "--role", "atlete", "--email", "a@b.test"], /^--role must be platform, .*, not "atlete"$/],
+        [["delivery", "list", "--state=dead"], /^--state must be pending, .*, not "dead"$/],
+        [["delivery", "list", "--application", "0"], /^--application must be a client_id, .*, not "0"$/],
+        [
+          ["user", "create", "--role", "club", "--email", "a@b.test", "--password", "secret"],
+          /^--password must be [^"]*$/
+        ],
+        [["audit", "list", "--limit", "501"], /^--limit must be an integer from 1 to 500, not "501"$/]
       ]
       for (const [args, line] of cases) {
         const { code, stderr } = await command(service, ...args)

@@ -130,6 +130,7 @@ const operatorOperations = [
   ["GET", "/users"],
   ["POST", "/users"],
   ["GET", "/users/1"],
+  ["GET", "/users/1/grants"],
   ["POST", "/users/1/revocations"],
   ["POST", "/users/1/disable"],
   ["POST", "/users/1/enable"],
@@ -196,6 +197,7 @@ const operatorApi = async (caller: Caller, service: Target): Promise<World> => {
   await operate("GET", "/users?limit=0")
   for (const id of [athlete.id, 999_999, "x"]) {
     await operate("GET", `/users/${id}`)
+    await operate("GET", `/users/${id}/grants`)
     await operate("POST", `/users/${id}/disable`)
     await operate("POST", `/users/${id}/enable`)
     await operate("DELETE", `/users/${id}/sessions`)
@@ -415,6 +417,7 @@ const outage = async (caller: Caller, world: World) => {
     operate("POST", "/users", { role: "club", email: "c@example.test", password: "pass word" }),
     operate("GET", "/users?email=a@example.test"),
     operate("GET", `/users/${athlete.id}`),
+    operate("GET", `/users/${athlete.id}/grants`),
     operate("POST", `/users/${athlete.id}/revocations`, { client_id: client.client_id }),
     operate("POST", "/applications", { name: "a", owner_id: 1, redirect_uris: [] }),
     operate("GET", "/applications"),

@@ -144,7 +144,7 @@ layer(InProcessService.layer())("passwords", (it) => {
       await operate(service, "POST", `/users/${user.id}/disable`)
       expect((await browser.open(last)).status).toBe(410)
       expect(await actions(service, user)).toContain("password_reset")
-      expect((await command(service, "user", "reset-password", "999999")).stderr).toBe("User not found")
+      expect((await command(service, "user", "reset-password", "999999")).stderr).toBe("there is no user 999999")
     })
   )
 })

@@ -1,6 +1,6 @@
 /** Runs commands in the process of the test, which saves their start. */
 import { Cause, Console, Effect, Exit, Option } from "effect"
-import * as CommandLine from "@startlist/node/CommandLine"
+import * as CommandLine from "@startlist/node/commands/CommandLine"
 import type { Target } from "./Operator.ts"
 
 export interface Ran {

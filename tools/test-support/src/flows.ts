@@ -2,7 +2,7 @@
  * `npm run flows`: the files of the packages that one act passes through, over PostgreSQL. A file counts if one of its
  * functions ran in each of several repetitions of the act.
  */
-import { run as runCommand } from "@startlist/node/CommandLine"
+import { run as runCommand } from "@startlist/node/commands/CommandLine"
 import * as Configuration from "@startlist/node/settings/Configuration"
 import { run as runService } from "@startlist/node/Service"
 import { Console, Deferred, Effect } from "effect"

@@ -1,18 +1,19 @@
 /** `startlist move` and `backup`: commands for the whole embedded database. */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { stat } from "node:fs/promises"
 import { resolve } from "node:path"
-import { common, explain, optional, print } from "../Asking.ts"
 import * as Configuration from "../settings/Configuration.ts"
 import { databaseUrl } from "../settings/Setting.ts"
 import { masterKeyFile, operatorTokenFile } from "../data/Keys.ts"
-import * as Target from "../Target.ts"
-import { CommandFailed, readSecret } from "./Terminal.ts"
+import { installation } from "../operator/installation.ts"
+import * as commandOptions from "./commandOptions.ts"
+import { serviceAddress } from "./serviceAddress.ts"
+import { print } from "./Table.ts"
+import { CommandFailed, printLines, readSecret } from "./Terminal.ts"
 
 const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false)
 
@@ -33,7 +34,7 @@ export const move = Command.make(
       ),
       Options.optional
     ),
-    json: common.json
+    json: commandOptions.json
   },
   ({ json, to }) =>
     Effect.gen(function*() {
@@ -54,7 +55,7 @@ export const move = Command.make(
         to: { url },
         description,
         report: ({ copied, table, total }) =>
-          json || total === 0 ? Effect.void : Console.log(`${table}: ${copied} of ${total}`)
+          json || total === 0 ? Effect.void : printLines(`${table}: ${copied} of ${total}`)
       }).pipe(
         Effect.mapError((error) =>
           Storage.toConfigurationError(error._tag === "EmbeddedError" ? "DATA_DIR" : "move")(error)
@@ -67,12 +68,12 @@ export const move = Command.make(
       const kept = yield* Effect.filter(files, ([, path]) => Effect.promise(() => exists(path)))
       const keys = kept.map(([name, path]) => `${name}=${path}`)
       const rows = tables.reduce((sum, { total }) => sum + total, 0)
-      yield* Console.log(
-        json
-          ? JSON.stringify({ database: description, had_arrived: hadArrived, tables }, null, 2)
-          : `${hadArrived ? "The data was moved before" : `${rows} rows moved`}: ${description}.\n`
-            + `${dataDir} is not used any more. Start the service with DATABASE_URL and its previous keys`
-            + (keys.length === 0 ? "." : `:\n${keys.join(" ")}`)
+      if (json) return yield* print({ database: description, had_arrived: hadArrived, tables }, json)
+      yield* printLines(
+        `${hadArrived ? "The data was moved before" : `${rows} rows moved`}: ${description}.`,
+        `${dataDir} is not used any more. Start the service with DATABASE_URL and its previous keys`
+          + (keys.length === 0 ? "." : ":"),
+        ...(keys.length === 0 ? [] : [keys.join(" ")])
       )
     })
 ).pipe(Command.withDescription("moves the embedded database to PostgreSQL, while the service is stopped"))
@@ -80,23 +81,26 @@ export const move = Command.make(
 /** Backs up the embedded database of the running service. */
 export const backup = Command.make(
   "backup",
-  { to: optional("to", "folder to create (default: a new folder in DATA_DIR/backups)"), ...common },
-  ({ to, ...options }) =>
+  {
+    to: commandOptions.optional("to", "folder to create (default: a new folder in DATA_DIR/backups)"),
+    ...commandOptions.service,
+    json: commandOptions.json
+  },
+  ({ json, to, ...service }) =>
     Effect.gen(function*() {
       const target = Option.map(to, (path) => resolve(path))
       if (Option.isSome(target) && (yield* Effect.promise(() => exists(target.value)))) {
         return yield* new CommandFailed({ message: `--to: ${target.value} exists already. Choose another folder.` })
       }
-      const { backUp } = yield* Effect.promise(() => import("../OperatorClient.ts"))
-      const service = yield* Target.target(options.url, options.token)
-      const { folder } = yield* Effect.mapError(backUp(service), explain)
-      if (Option.isNone(target)) return yield* print(options, { folder })
+      const { connect } = yield* Effect.promise(() => import("./connect.ts"))
+      const { folder } = yield* connect(yield* serviceAddress(service))(installation.members.backUp, {})
+      if (Option.isNone(target)) return yield* print({ folder }, json)
       const { move } = yield* Effect.promise(() => import("../data/Backup.ts"))
       yield* Effect.mapError(move(folder, target.value), ({ cause }) =>
         new CommandFailed({
           message: `--to: ${cause instanceof Error ? cause.message : String(cause)}. `
             + `The backup is in ${folder} on the machine of the service`
         }))
-      yield* print(options, { folder: target.value })
+      yield* print({ folder: target.value }, json)
     })
 ).pipe(Command.withDescription("copies the embedded database and its keys, while the service runs"))

@@ -1,22 +1,20 @@
 /** `startlist fake`: starts a fake and prints what an application needs to use it. */
-import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Fake } from "@startlist/fake"
-import { CommandFailed } from "./Terminal.ts"
+import { CommandFailed, printLines } from "./Terminal.ts"
 
-const lines = ({ application: { clientId, clientSecret, signingSecret }, url, users }: Fake.Fake): string =>
-  [
-    `A fake Startlist listens on ${url}. It stores everything in memory.`,
-    "",
-    `  client_id       ${clientId}`,
-    `  client_secret   ${clientSecret}`,
-    `  signing_secret  ${signingSecret}`,
-    "",
-    ...users().map(({ email, id, role }) => `  user ${id}  ${email} (${role})`),
-    "",
-    `Control it at ${url}/fake. Stop it with Ctrl-C.`
-  ].join("\n")
+const lines = ({ application: { clientId, clientSecret, signingSecret }, url, users }: Fake.Fake) => [
+  `A fake Startlist listens on ${url}. It stores everything in memory.`,
+  "",
+  `  client_id       ${clientId}`,
+  `  client_secret   ${clientSecret}`,
+  `  signing_secret  ${signingSecret}`,
+  "",
+  ...users().map(({ email, id, role }) => `  user ${id}  ${email} (${role})`),
+  "",
+  `Control it at ${url}/fake. Stop it with Ctrl-C.`
+]
 
 const json = ({ application, url, users }: Fake.Fake): string => JSON.stringify({ url, application, users: users() })
 
@@ -31,7 +29,7 @@ export const run = (options: {
       try: () => Fake.start({ port: Option.getOrElse(options.port, () => 0), redirectUris: options.redirectUris }),
       catch: (error) => new CommandFailed({ message: error instanceof Error ? error.message : String(error) })
     }),
-    (fake) => Effect.zipRight(Console.log(options.json ? json(fake) : lines(fake)), Effect.never),
+    (fake) => Effect.zipRight(printLines(...(options.json ? [json(fake)] : lines(fake))), Effect.never),
     (fake) => Effect.promise(fake.stop)
   )
 

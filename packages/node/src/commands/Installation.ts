@@ -9,9 +9,10 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
-import { common, optional } from "../Asking.ts"
 import * as Configuration from "../settings/Configuration.ts"
-import { CommandFailed } from "./Terminal.ts"
+import { json, optional } from "./commandOptions.ts"
+import { print } from "./Table.ts"
+import { CommandFailed, printable, printLines } from "./Terminal.ts"
 
 /** Runs the service. Each command loads only the code that it needs, so that the others start faster. */
 export const serve = Command.make(
@@ -19,8 +20,6 @@ export const serve = Command.make(
   {},
   () => Effect.flatMap(Effect.promise(() => import("../Serve.ts")), ({ serve }) => serve)
 ).pipe(Command.withDescription("runs the service"))
-
-const json = common.json
 
 /** Reports each migration, and what it waits for. */
 const reporting = (taking: (step: string) => void, waiting: (reason: string) => void) =>
@@ -56,19 +55,17 @@ export const migrate = Command.make(
       const { error, log } = yield* Console.consoleWith(({ unsafe }) => Effect.succeed(unsafe))
       const steps = reporting((step) => {
         taken.push(step)
-        if (!json) log(`applying ${step}`)
-      }, error)
+        if (!json) log(printable(`applying ${step}`))
+      }, (reason) => error(printable(reason)))
       const { description } = yield* Effect.provide(
         DatabaseHealth,
         Storage.layer(settings, keys, { distributed })
       ).pipe(
         Effect.provide(steps)
       )
-      yield* Console.log(
-        json
-          ? JSON.stringify({ database: description, taken }, null, 2)
-          : `${description}: the tables are up to date${distributed ? " and distributed" : ""}`
-      )
+      yield* json
+        ? print({ database: description, taken }, json)
+        : printLines(`${description}: the tables are up to date${distributed ? " and distributed" : ""}`)
     })
 ).pipe(Command.withDescription("brings the database's tables up to date"))
 
@@ -98,7 +95,7 @@ export const reseal = Command.make("reseal", { endUnreadable }, ({ endUnreadable
       Effect.mapError(Storage.toConfigurationError("database")),
       Effect.provide([Storage.layer(settings, keys), NodeSecrets.layerWith(masterKeysOf(keys))])
     )
-    yield* Console.log(`sealed the signing secrets of ${resealed} applications with the first master key`)
+    yield* printLines(`sealed the signing secrets of ${resealed} applications with the first master key`)
     if (unreadable.length === 0) return
     const applications = unreadable.join(", ")
     if (!endUnreadable) {
@@ -107,7 +104,7 @@ export const reseal = Command.make("reseal", { endUnreadable }, ({ endUnreadable
           + "Add the key that sealed them after a comma. If it is lost, run reseal --end-unreadable."
       })
     }
-    yield* Console.log(
+    yield* printLines(
       `these applications have new signing secrets, and their owners must subscribe again: ${applications}`
     )
   })).pipe(Command.withDescription("seals signing secrets with the first of several master keys"))
@@ -120,7 +117,7 @@ export const doctor = Command.make(
     Effect.gen(function*() {
       const settings = yield* Effect.either(Configuration.current)
       const { inspect, report } = yield* Effect.promise(() => import("../doctor/Doctor.ts"))
-      const { bad } = yield* Effect.promise(() => import("../Finding.ts"))
+      const { bad } = yield* Effect.promise(() => import("../doctor/Finding.ts"))
       const findings = Either.isRight(settings)
         ? yield* inspect(settings.right, callback)
         : [

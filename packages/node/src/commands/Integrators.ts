@@ -2,7 +2,7 @@
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import * as Effect from "effect/Effect"
-import { common, optional, optionalNumber, text } from "../Asking.ts"
+import { json, optional, optionalNumber, service, text } from "./commandOptions.ts"
 
 /** Runs a fake service in memory. */
 export const fake = Command.make(
@@ -15,7 +15,7 @@ export const fake = Command.make(
       ),
       Options.repeated
     ),
-    json: common.json
+    json
   },
   (options) => Effect.flatMap(Effect.promise(() => import("./Fake.ts")), ({ run }) => run(options))
 ).pipe(Command.withDescription("runs a service in memory for tests, with its own clock and faults on demand"))
@@ -25,7 +25,7 @@ export const listen = Command.make(
   "listen",
   {
     forwardTo: text("forward-to", "URL of the receiver, such as http://localhost:3000/callback"),
-    url: common.url,
+    url: service.url,
     token: Options.redacted("token").pipe(
       Options.withDescription("access token of a platform user (default: STARTLIST_ACCESS_TOKEN, or standard input)"),
       Options.optional

@@ -6,7 +6,6 @@ import { randomBytes } from "node:crypto"
 import { createInterface } from "node:readline"
 import * as Clock from "effect/Clock"
 import * as Config from "effect/Config"
-import * as Console from "effect/Console"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -16,8 +15,8 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import { sign } from "@startlist/dispatcher/Signature"
 import * as Configuration from "../settings/Configuration.ts"
-import { parseUrl } from "../Target.ts"
-import { CommandFailed, printable } from "./Terminal.ts"
+import { parseUrl } from "./serviceAddress.ts"
+import { CommandFailed, printLines } from "./Terminal.ts"
 
 const LogEntry = Schema.Struct({
   cursor: Schema.String,
@@ -51,9 +50,6 @@ export interface Options {
   readonly after: Option.Option<string>
   readonly fromStart: boolean
 }
-
-/** Prints a line. Parts of it come from the service. */
-const say = (line: string): Effect.Effect<void> => Console.log(printable(line))
 
 /** The service is temporarily unavailable. */
 class Away extends Schema.TaggedError<Away>("@startlist/node/Away")("Away", { message: Schema.String }) {}
@@ -112,7 +108,7 @@ const readPatiently = (
   return Effect.catchTag(
     readPage(source, after),
     "Away",
-    ({ message }) => Effect.zipRight(say(`${message}: retrying`), again)
+    ({ message }) => Effect.zipRight(printLines(`${message}: retrying`), again)
   )
 }
 
@@ -146,7 +142,7 @@ const forward = (url: string, secret: Redacted.Redacted<string>, { event, sequen
       onNone: () => "",
       onSome: ({ aspect_type, object_id, object_type }) => ` ${object_type} ${object_id} ${aspect_type}`
     })
-    yield* say(`${DateTime.formatIso(DateTime.unsafeMake(startedAt))} ${id}${about}: ${outcome} (${took} ms)`)
+    yield* printLines(`${DateTime.formatIso(DateTime.unsafeMake(startedAt))} ${id}${about}: ${outcome} (${took} ms)`)
   })
 
 /** The first line of standard input. */
@@ -207,7 +203,7 @@ export const run = (
     const source = { url, token: yield* tokenOf(options.token) }
     const isBeginning = options.fromStart || Option.isSome(options.after)
     let cursor = isBeginning ? options.after : yield* skipStored(source)
-    yield* say(`Events of ${url} are posted to ${forwardTo}, signed with ${Redacted.value(secret)}`)
+    yield* printLines(`Events of ${url} are posted to ${forwardTo}, signed with ${Redacted.value(secret)}`)
     const follow = Effect.gen(function*() {
       const page = yield* readPatiently(source, cursor)
       for (const event of page.events) {
@@ -218,7 +214,7 @@ export const run = (
       if (page.events.length < limit) yield* Effect.sleep(poll)
     })
     const sayCursor = Effect.suspend(() =>
-      Option.match(cursor, { onNone: () => Effect.void, onSome: (last) => say(`To continue: --after ${last}`) })
+      Option.match(cursor, { onNone: () => Effect.void, onSome: (last) => printLines(`To continue: --after ${last}`) })
     )
     return yield* Effect.ensuring(Effect.forever(follow), sayCursor)
   })

@@ -1,6 +1,7 @@
 /** What a command reads from the terminal and prints on it. */
 import type * as Prompt from "@effect/cli/Prompt"
 import * as Schema from "effect/Schema"
+import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 
@@ -56,6 +57,10 @@ const escape = (character: string): string =>
 
 /** Escapes characters that could control a terminal or change the direction of text, as in JSON: `\u001b`. */
 export const printable = (text: string): string => text.replaceAll(controls, escape)
+
+/** Prints lines. Every output of a command goes through here, so that no text from elsewhere can control the terminal. */
+export const printLines = (...lines: ReadonlyArray<string>): Effect.Effect<void> =>
+  Console.log(lines.map(printable).join("\n"))
 
 /** JSON for a terminal, with such characters escaped. */
 export const printableJson = (value: unknown): string =>

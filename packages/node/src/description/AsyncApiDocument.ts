@@ -2,7 +2,7 @@
 import * as JSONSchema from "effect/JSONSchema"
 import type * as Schema from "effect/Schema"
 import * as WebhookApi from "@startlist/http/description/ProtocolApi"
-import { descriptionOf, exampleOf, explainSchema } from "../Explained.ts"
+import { descriptionOf, exampleOf, explainSchema } from "./openApiTexts.ts"
 
 type Json = Readonly<Record<string, unknown>>
 

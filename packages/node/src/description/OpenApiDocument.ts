@@ -3,8 +3,8 @@ import * as HttpApi from "@effect/platform/HttpApi"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { ProtocolApi } from "@startlist/http/description/ProtocolApi"
-import { explain } from "../Explained.ts"
-import { Api as OperatorApi } from "../operator/Api.ts"
+import { explain } from "./openApiTexts.ts"
+import { Api as OperatorApi } from "../operator/openApi.ts"
 import { asyncDocument, webhooks } from "./AsyncApiDocument.ts"
 
 const Fields = Schema.Record({ key: Schema.String, value: Schema.Unknown })

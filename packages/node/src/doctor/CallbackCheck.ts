@@ -11,7 +11,7 @@ import { validate, type ValidationFailed } from "@startlist/core/Subscription"
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"
-import { bad, type Finding, good, warning } from "../Finding.ts"
+import { bad, type Finding, good, warning } from "./Finding.ts"
 import type { Configuration } from "../settings/Configuration.ts"
 
 const what = "callback"

@@ -6,7 +6,6 @@ import { accessSync, constants, existsSync, statSync } from "node:fs"
 import { createServer } from "node:net"
 import { dirname, join, resolve } from "node:path"
 import * as Clock from "effect/Clock"
-import * as Console from "effect/Console"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -15,12 +14,13 @@ import * as Citus from "@startlist/postgres/Citus"
 import { Database as SqlDatabase } from "@startlist/postgres/Database"
 import * as Folder from "@startlist/postgres/Folder"
 import type { Status } from "@startlist/postgres/Migrations"
-import { CommandFailed, printable, printableJson } from "../commands/Terminal.ts"
+import { print } from "../commands/Table.ts"
+import { CommandFailed, printLines } from "../commands/Terminal.ts"
 import { DatabaseHealth, examine, tooSlow } from "../data/DatabaseHealth.ts"
 import * as Keys from "../data/Keys.ts"
 import * as SealedSecrets from "../data/SealedSecrets.ts"
 import * as Storage from "../data/Storage.ts"
-import { bad, type Finding, good, warning } from "../Finding.ts"
+import { bad, type Finding, good, warning } from "./Finding.ts"
 import { type Configuration, origin } from "../settings/Configuration.ts"
 import { checkSettings } from "../settings/Warnings.ts"
 import { rootMessage } from "../telemetry/Log.ts"
@@ -324,13 +324,15 @@ export const inspect = (
 
 const marks = { good: "ok  ", warning: "WARN", bad: "FAIL" } as const
 
-const line = ({ advice, level, seen, what }: Finding): string =>
-  `${marks[level]}  ${what}: ${printable(seen)}${advice === "" ? "" : `\n      ${advice}`}`
+const linesOf = ({ advice, level, seen, what }: Finding): ReadonlyArray<string> => [
+  `${marks[level]}  ${what}: ${seen}`,
+  ...(advice === "" ? [] : [`      ${advice}`])
+]
 
 /** Prints the findings. Fails with one line if any of them is bad; warnings alone are not a failure. */
 export const report = (findings: ReadonlyArray<Finding>, json: boolean) =>
   Effect.gen(function*() {
-    yield* Console.log(json ? printableJson({ findings }) : findings.map(line).join("\n"))
+    yield* json ? print({ findings }, json) : printLines(...findings.flatMap(linesOf))
     const [first, ...others] = findings.filter(({ level }) => level === "bad")
     if (first === undefined) return
     const more = others.length === 0 ? "" : ` (and ${others.length} more)`

@@ -7,7 +7,6 @@ import { error, refused } from "@startlist/http/api/ApiResponse"
 import { credentials, type Request, type Response } from "@startlist/http/Http"
 import { TooMany } from "@startlist/http/Refusal"
 import { FailureLimit, operatorKeys } from "@startlist/http/FailureLimit"
-import { backups } from "./Paths.ts"
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
@@ -18,12 +17,6 @@ export const isOperator = (token: Redacted.Redacted<string>): (request: Request)
     const given = credentials(request, "bearer")
     return given !== undefined && timingSafeEqual(digest(given), expected)
   }
-}
-
-/** Whether a request with the token makes a backup, which has no timeout because it copies files. */
-export const isBackup = (token: Redacted.Redacted<string>): (request: Request) => boolean => {
-  const isAllowed = isOperator(token)
-  return (request) => request.path === backups && isAllowed(request)
 }
 
 const unauthorized = error(

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { isWithin, parseBlock } from "@startlist/dispatcher/AddressGuard"
-import { type Finding, warning } from "../Finding.ts"
+import { type Finding, warning } from "../doctor/Finding.ts"
 import { type Configuration, isLocal, isLoopback, origin, publicUrls } from "./Configuration.ts"
 
 const what = "configuration"

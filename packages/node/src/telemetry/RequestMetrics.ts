@@ -2,7 +2,7 @@
 import * as Metric from "effect/Metric"
 import { refuse } from "@startlist/http/api/ApiResponse"
 import * as Router from "@startlist/http/Router"
-import { paths } from "../operator/Paths.ts"
+import { paths } from "../operator/operations.ts"
 import type { Record } from "./RequestLog.ts"
 import * as Series from "./Series.ts"
 

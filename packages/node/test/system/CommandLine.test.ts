@@ -111,10 +111,10 @@ layer(TestService.layer())("the command line", (it) => {
     ["user create --role athlete --email a@b.test", /password/],
     ["user create --role athlete --email nonsense --password correct-horse", /email must be an e-mail address/],
     ["application create --name X --owner-email nobody@example.test", /no user with the e-mail address nobody/],
-    ["application rotate-secret 999999", /Application not found/],
+    ["application rotate-secret 999999", /there is no application 999999/],
     ["application rotate-secret one", /one|integer/],
     ["registration create --athlete 999999", /athlete_id/],
-    ["delivery redeliver 999999", /Delivery not found/],
+    ["delivery redeliver 999999", /there is no delivery 999999/],
     ["delivery list --state lost", /state|lost|expected/i],
     ["application list --token wrong", /operator token is missing or wrong/],
     ["application list --url http://127.0.0.1:1", /http:\/\/127\.0\.0\.1:1 does not answer/]
@@ -139,7 +139,7 @@ layer(TestService.layer())("the command line", (it) => {
       const refused = create("short\n")
       expect([(await refused.exit).code, refused.stderr()]).toEqual([
         1,
-        expect.stringMatching(/^startlist: password must be text of 8 to 1000 characters[^\n]*\n$/)
+        expect.stringMatching(/^startlist: --password must be text of 8 to 1000 characters[^\n]*\n$/)
       ])
       const created = create("swordfish and chips\nnot this line\n")
       expect([(await created.exit).code, created.stderr()]).toEqual([0, ""])

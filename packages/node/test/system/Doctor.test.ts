@@ -9,7 +9,7 @@ import { layerEmpty as testDatabase, TestDatabase } from "@startlist/test-suppor
 import * as Configuration from "../../src/settings/Configuration.ts"
 import * as Storage from "../../src/data/Storage.ts"
 import { inspect } from "../../src/doctor/Doctor.ts"
-import type { Finding } from "../../src/Finding.ts"
+import type { Finding } from "../../src/doctor/Finding.ts"
 import * as Keys from "../../src/data/Keys.ts"
 import { runStartlist, spawnStartlist } from "@startlist/test-support/ServiceProcess"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"

@@ -98,7 +98,7 @@ describe("in a clean copy", () => {
     () =>
       Effect.gen(function*() {
         const folder = yield* copy
-        const source = "packages/node/src/CommandLine.ts"
+        const source = "packages/node/src/commands/CommandLine.ts"
         const original = readFileSync(join(folder, source), "utf8")
         const twice = () => Promise.all([version(folder), version(folder)])
         yield* Effect.promise(() => version(folder))

@@ -1,5 +1,6 @@
 /** Records as tables for people. */
-import { printable } from "./commands/Terminal.ts"
+import type * as Effect from "effect/Effect"
+import { printable, printableJson, printLines } from "./Terminal.ts"
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -52,3 +53,7 @@ export const render = (answer: unknown): string => {
   const more = answer["next"] === undefined ? "" : `\n(more: --after ${cell(answer["next"])})`
   return listOf(page.filter(isRecord)) + more
 }
+
+/** Prints a response: as JSON, or as a table for people. */
+export const print = (answer: unknown, isJson: boolean): Effect.Effect<void> =>
+  printLines(...(isJson ? printableJson(answer ?? null) : render(answer)).split("\n"))

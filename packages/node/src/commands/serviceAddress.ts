@@ -3,14 +3,10 @@ import { readFile } from "node:fs/promises"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { CommandFailed } from "./commands/Terminal.ts"
-import * as Configuration from "./settings/Configuration.ts"
-import { operatorTokenFile } from "./data/Keys.ts"
-
-export interface Target {
-  readonly url: string
-  readonly token: Redacted.Redacted<string>
-}
+import { CommandFailed } from "./Terminal.ts"
+import * as Configuration from "../settings/Configuration.ts"
+import { operatorTokenFile } from "../data/Keys.ts"
+import type { Target } from "../operator/OperatorClient.ts"
 
 /** A base URL, without the slash at its end. */
 export const parseUrl = (given: string): Effect.Effect<string, CommandFailed> =>
@@ -35,9 +31,8 @@ const readToken = ({ dataDir, operatorToken }: Configuration.Configuration) =>
   })
 
 /** The service and token from the command line. Default: those of this environment. */
-export const target = (
-  url: Option.Option<string>,
-  token: Option.Option<Redacted.Redacted<string>>
+export const serviceAddress = (
+  { token, url }: { readonly url: Option.Option<string>; readonly token: Option.Option<Redacted.Redacted<string>> }
 ): Effect.Effect<Target, CommandFailed | Configuration.InvalidConfiguration> =>
   Effect.all({
     url: Option.match(url, {

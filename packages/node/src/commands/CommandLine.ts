@@ -11,10 +11,10 @@ import { identity } from "effect/Function"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Help from "./Help.ts"
-import * as Completions from "./commands/Completions.ts"
+import * as Completions from "./Completions.ts"
 import { startlist, tree } from "./Commands.ts"
-import { version } from "./Version.ts"
-import { CommandFailed } from "./commands/Terminal.ts"
+import { version } from "../Version.ts"
+import { CommandFailed } from "./Terminal.ts"
 
 const plain = (text: string): string => process.stdout.isTTY === true ? text : stripVTControlCharacters(text)
 
@@ -39,6 +39,17 @@ const askedHelp = (args: ReadonlyArray<string>): Option.Option<ReadonlyArray<str
   return args[0] === "help" || rest.some(isHelp) || isGroup ? Option.some(names) : Option.none()
 }
 
+/** A mistake as the parser words it. Its message about a choice names neither the option nor the value. */
+const describe = (error: ValidationError.ValidationError, args: ReadonlyArray<string>): string => {
+  const message = stripVTControlCharacters(HelpDoc.toAnsiText(error.error)).trim()
+  const [, choices = ""] = /^Expected one of the following cases: (.+)$/.exec(message) ?? []
+  const allowed = choices.split(", ")
+  const option = choices === "" ? undefined : Help.optionWith(tree, args, allowed)
+  const place = args.findIndex((arg) => arg.split("=", 1)[0] === option)
+  const [, given = args[place + 1]] = args[place]?.split("=") ?? []
+  return option === undefined ? message : `${option} must be ${allowed.join(", ")}, not ${JSON.stringify(given)}`
+}
+
 const execute = (args: ReadonlyArray<string>) =>
   Effect.flatMap(
     quiet(args.includes("--completions") ? Completions.mend : identity),
@@ -46,7 +57,7 @@ const execute = (args: ReadonlyArray<string>) =>
   ).pipe(
     Effect.mapError((error) =>
       ValidationError.isValidationError(error)
-        ? new CommandFailed({ message: HelpDoc.toAnsiText(error.error) })
+        ? new CommandFailed({ message: describe(error, args.slice(2)) })
         : error
     ),
     Effect.provide(Layer.merge(NodeContext.layer, CliConfig.layer({ showBuiltIns: false })))

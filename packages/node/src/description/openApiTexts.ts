@@ -2,12 +2,14 @@
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as ProtocolTexts from "@startlist/http/description/ProtocolTexts"
-import * as OperatorTexts from "./operator/Texts.ts"
+import { groups } from "../operator/operations.ts"
 
 type Json = Readonly<Record<string, unknown>>
 
-const fields = new Map(Object.entries({ ...ProtocolTexts.fields, ...OperatorTexts.fields }))
-const operations = new Map(Object.entries({ ...ProtocolTexts.operations, ...OperatorTexts.operations }))
+const fields = new Map(
+  [ProtocolTexts.fields, ...Object.values(groups).map(({ texts }) => texts)].flatMap(Object.entries)
+)
+const operations = new Map(Object.entries(ProtocolTexts.operations))
 
 const isJson = (value: unknown): value is Json => Predicate.isRecord(value)
 
@@ -74,7 +76,14 @@ const explainContent = (content: unknown, components: Json, given: unknown): unk
 const explainParameter = (parameter: unknown): unknown => {
   if (!isJson(parameter)) return parameter
   const [description, example] = fields.get(String(parameter["name"])) ?? []
-  return { ...parameter, schema: explainSchema(parameter["schema"], ""), description, example }
+  const { schema } = parameter
+  const isNumber = isJson(schema) && schema["type"] === "integer"
+  return {
+    ...parameter,
+    schema: explainSchema(schema, ""),
+    description,
+    example: isNumber ? Number(example) : example
+  }
 }
 
 const explainOperation = (operation: unknown, components: Json): unknown => {
@@ -83,8 +92,8 @@ const explainOperation = (operation: unknown, components: Json): unknown => {
   const text = operations.get(String(operation["operationId"]))
   return {
     ...rest,
-    summary: text?.summary,
-    description: text?.description,
+    summary: text?.summary ?? operation["summary"],
+    description: text?.description ?? operation["description"],
     parameters: Array.isArray(parameters) ? parameters.map(explainParameter) : parameters,
     ...(isJson(requestBody)
       ? { requestBody: { ...requestBody, content: explainContent(requestBody["content"], components, text?.request) } }

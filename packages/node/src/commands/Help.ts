@@ -87,6 +87,13 @@ export const resolve = (root: Tree, args: ReadonlyArray<string>) => {
   return { tree, path: args.slice(0, depth), rest: args.slice(depth) }
 }
 
+/** The option of the named command that has these choices. */
+export const optionWith = (root: Tree, args: ReadonlyArray<string>, choices: ReadonlyArray<string>) => {
+  const usage = textOf(Usage.getHelp(Descriptor.getUsage(resolve(root, args).tree.command)))
+  const before = usage.slice(0, Math.max(0, usage.indexOf(` ${choices.join(" | ")}`)))
+  return before.split(" ").at(-1)?.replace(/^\W*--/, "--")
+}
+
 /** A message about a command that does not exist. */
 export const mistake = (root: Tree, args: ReadonlyArray<string>): Option.Option<string> => {
   const { path, rest: [next], tree: { children } } = resolve(root, args)

@@ -5,7 +5,7 @@ import { Applications } from "@startlist/core/Applications"
 import type { StoreError } from "@startlist/core/Store"
 import type { UserId } from "@startlist/core/User"
 import { Database } from "@startlist/postgres/Database"
-import { AccountErasure } from "./accounts/AccountErasure.ts"
+import { AccountErasure } from "./AccountErasure.ts"
 
 const make = Effect.gen(function*() {
   const applications = yield* Applications

@@ -1,0 +1,485 @@
+/** Applications and their secrets. */
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as Application from "@startlist/core/Application"
+import { type Lifetime, live } from "@startlist/core/ApplicationSecret"
+import { Applications } from "@startlist/core/Applications"
+import { CommandFailed } from "../commands/Terminal.ts"
+import { cancelInParts } from "./deliveries.ts"
+import { ApplicationId, defaultLimit, Flag, maybe, next, optional, paging, saying, UserId, Words } from "./Fields.ts"
+import { type Call, command, type Group, operation } from "./Operation.ts"
+import { findUsers } from "./users.ts"
+
+const ApplicationRecord = Schema.Struct({
+  client_id: Schema.Int,
+  name: Schema.String,
+  owner_id: Schema.Int,
+  redirect_uris: Schema.Array(Schema.String),
+  require_pkce: Schema.Boolean,
+  state: Application.State,
+  website: Schema.NullOr(Schema.String),
+  privacy_policy: Schema.NullOr(Schema.String),
+  logo: Schema.NullOr(Schema.String)
+}).annotations({ identifier: "Application" })
+
+const showApplication = (application: Application.Application): typeof ApplicationRecord.Type => ({
+  client_id: application.id,
+  name: application.name,
+  owner_id: application.ownerId,
+  redirect_uris: application.redirectUris,
+  require_pkce: application.requirePkce,
+  state: application.state,
+  website: application.links?.website ?? null,
+  privacy_policy: application.links?.privacyPolicy ?? null,
+  logo: application.links?.logo ?? null
+})
+
+const settings = {
+  name: saying(Application.Settings.fields.name, "must be text of 1 to 100 characters, without spaces around it"),
+  redirect_uris: saying(Schema.Array(Words), "must be an array of redirect URIs"),
+  require_pkce: Flag
+}
+
+const links = {
+  website: optional(Schema.NullOr(Words)),
+  privacy_policy: optional(Schema.NullOr(Words)),
+  logo: optional(Schema.NullOr(Words))
+}
+
+type Links = { readonly [Name in keyof typeof links]?: string | null }
+
+/** The links in a request. `null` removes a link. */
+const readLinks = ({ logo, privacy_policy, website }: Links): Application.Links => ({
+  ...(website === undefined ? {} : { website: website ?? "" }),
+  ...(privacy_policy === undefined ? {} : { privacyPolicy: privacy_policy ?? "" }),
+  ...(logo === undefined ? {} : { logo: logo ?? "" })
+})
+
+const createApplication = operation({
+  request: "POST /applications",
+  summary: "Register an application",
+  description:
+    "Registers an application. Only this response contains the client secret. The signing secret can be shown again.",
+  input: {
+    name: settings.name,
+    owner_id: UserId,
+    redirect_uris: settings.redirect_uris,
+    require_pkce: maybe(Flag),
+    ...links
+  },
+  output: Schema.Struct({
+    ...ApplicationRecord.fields,
+    client_secret: Schema.String,
+    signing_secret: Schema.String
+  }).annotations({ identifier: "ApplicationWithSecret" }),
+  status: 201,
+  refuses: [422],
+  run: ({ name, owner_id, redirect_uris, require_pkce = false, ...links }) =>
+    Effect.flatMap(Applications, ({ create }) =>
+      create(owner_id, {
+        name,
+        redirectUris: redirect_uris,
+        requirePkce: require_pkce,
+        links: readLinks(links)
+      })).pipe(
+        Effect.map(({ application, secret, signingSecret }) => ({
+          ...showApplication(application),
+          client_secret: Redacted.value(secret),
+          signing_secret: Redacted.value(signingSecret)
+        })),
+        // Only a given secret can belong to another application.
+        Effect.catchTag("Conflict", Effect.die)
+      )
+})
+
+/** The user with an e-mail address, who is to own an application. */
+const findOwner = (call: Call, email: string) =>
+  Effect.gen(function*() {
+    const { users: [owner] } = yield* call(findUsers, { email })
+    if (owner !== undefined) return Schema.decodeSync(UserId)(owner.id)
+    return yield* new CommandFailed({ message: `there is no user with the e-mail address ${email}` })
+  })
+
+const settingFlags = {
+  redirect_uris: {
+    name: "redirect-uri",
+    about: "URL to which users may be sent back; you can repeat this option"
+  },
+  require_pkce: "whether the application must use PKCE (RFC 7636)",
+  website: "https URL of the website, shown on the consent page",
+  privacy_policy: "https URL of the privacy policy, shown on the consent page",
+  logo: "https URL of an image, shown on the consent page"
+}
+
+const givenLinks = { website: optional(Words), privacy_policy: optional(Words), logo: optional(Words) }
+
+const creation = command({
+  name: "application create",
+  help: "registers an application and shows its secret, only this once",
+  arguments: { more: { name: "redirect-uri", about: "further redirect URIs" } },
+  options: { name: "name that users see", owner_email: "the e-mail address of a platform user", ...settingFlags },
+  input: {
+    owner_email: Schema.String,
+    ...settings,
+    require_pkce: optional(Flag),
+    ...givenLinks,
+    more: settings.redirect_uris
+  },
+  ask: ({ more, owner_email, redirect_uris, ...given }, call) =>
+    Effect.flatMap(
+      findOwner(call, owner_email),
+      (owner_id) => call(createApplication, { owner_id, redirect_uris: [...redirect_uris, ...more], ...given })
+    )
+})
+
+const listApplications = operation({
+  request: "GET /applications",
+  summary: "List applications",
+  description: "Lists applications, newest first, page by page.",
+  command: { name: "application list", help: "lists applications, newest first" },
+  input: paging(ApplicationId),
+  output: Schema.Struct({ applications: Schema.Array(ApplicationRecord), next: Schema.optional(Schema.Int) }),
+  run: ({ after, limit = defaultLimit }) =>
+    Effect.map(
+      Effect.flatMap(Applications, ({ list }) =>
+        list({ owner: Option.none(), after: Option.fromNullable(after), limit })),
+      (page) => ({ applications: page.map(showApplication), ...next(page, limit) })
+    )
+})
+
+const client_id = "the application's client_id"
+
+const getApplication = operation({
+  request: "GET /applications/{client_id}",
+  summary: "Show an application",
+  description: "Shows an application.",
+  command: { name: "application show", help: "shows one application", arguments: { client_id } },
+  input: { client_id: ApplicationId },
+  output: ApplicationRecord,
+  refuses: [404],
+  run: ({ client_id }) => Effect.map(Effect.flatMap(Applications, ({ find }) => find(client_id)), showApplication)
+})
+
+const changeApplication = operation({
+  request: "PATCH /applications/{client_id}",
+  summary: "Change an application",
+  description: "Changes the given fields only. `redirect_uris` replaces all present redirect URIs.",
+  input: {
+    client_id: ApplicationId,
+    name: optional(settings.name),
+    owner_id: optional(UserId),
+    redirect_uris: optional(settings.redirect_uris),
+    require_pkce: optional(Flag),
+    ...links
+  },
+  output: ApplicationRecord,
+  refuses: [404, 422],
+  run: ({ client_id, name, owner_id, redirect_uris, require_pkce, ...links }) =>
+    Effect.map(
+      Effect.flatMap(Applications, ({ change }) =>
+        change(client_id, {
+          ...(owner_id === undefined ? {} : { ownerId: owner_id }),
+          ...(name === undefined ? {} : { name }),
+          ...(redirect_uris === undefined ? {} : { redirectUris: redirect_uris }),
+          ...(require_pkce === undefined ? {} : { requirePkce: require_pkce }),
+          links: readLinks(links)
+        })),
+      showApplication
+    )
+})
+
+const update = command({
+  name: "application update",
+  help: "changes the given settings; redirect URIs replace all present ones; an empty URL removes the link",
+  arguments: { client_id },
+  options: {
+    name: "name that users see",
+    owner_email: "the e-mail address of the new owner, a platform user",
+    ...settingFlags
+  },
+  input: {
+    client_id: ApplicationId,
+    name: optional(settings.name),
+    owner_email: optional(Schema.String),
+    redirect_uris: optional(settings.redirect_uris),
+    require_pkce: optional(Flag),
+    ...givenLinks
+  },
+  ask: ({ owner_email, ...given }, call) =>
+    owner_email === undefined
+      ? call(changeApplication, given)
+      : Effect.flatMap(findOwner(call, owner_email), (owner_id) => call(changeApplication, { ...given, owner_id }))
+})
+
+const lifetime = { number: Schema.Int, expires_at: Schema.optional(Schema.String) }
+
+const showLifetime = ({ expiresAt, number }: Lifetime) => ({
+  number,
+  ...Option.match(expiresAt, { onNone: () => ({}), onSome: (at) => ({ expires_at: DateTime.formatIso(at) }) })
+})
+
+const listSecrets = operation({
+  request: "GET /applications/{client_id}/secrets",
+  summary: "List the live secrets",
+  description: "Lists number and end of the live client and signing secrets, newest first, without their values.",
+  command: {
+    name: "application secrets",
+    help: "lists the live client and signing secrets: number and end of each",
+    arguments: { client_id }
+  },
+  input: { client_id: ApplicationId },
+  output: Schema.Struct({
+    client_secrets: Schema.Array(Schema.Struct(lifetime)),
+    signing_secrets: Schema.Array(Schema.Struct(lifetime))
+  }).annotations({ identifier: "SecretList" }),
+  refuses: [404],
+  run: ({ client_id }) =>
+    Effect.gen(function*() {
+      const { find, signingSecrets } = yield* Applications
+      const application = yield* find(client_id)
+      const signing = yield* signingSecrets(client_id)
+      const now = yield* DateTime.now
+      return {
+        client_secrets: live(application.secrets, now).map(showLifetime),
+        signing_secrets: live(signing.secrets, now).map(showLifetime)
+      }
+    })
+})
+
+const maxOverlap = Duration.toSeconds(Duration.days(30))
+
+const overlap_seconds = maybe(
+  saying(Schema.Int.pipe(Schema.between(0, maxOverlap)), `must be an integer from 0 to ${maxOverlap}`)
+)
+
+const overlap = "seconds for which the present secret stays valid; 0 ends all others (default: SECRET_OVERLAP)"
+
+const rotationOf = (seconds: number | undefined) => ({
+  overlap: seconds === undefined ? undefined : Duration.seconds(seconds)
+})
+
+const rotateSecret = operation({
+  request: "POST /applications/{client_id}/secrets",
+  summary: "Replace the client secret",
+  description:
+    "Makes a new client secret and shows it only in this response. The present one stays valid for the overlap, and older ones until their ends. With an overlap of 0, all others end. At most five are live: the sixth gets 409, which names one to end.",
+  command: {
+    name: "application rotate-secret",
+    help: "makes a new client secret and shows it, only this once",
+    arguments: { client_id },
+    options: { overlap_seconds: overlap }
+  },
+  input: { client_id: ApplicationId, overlap_seconds },
+  output: Schema.Struct({ client_secret: Schema.String, number: Schema.Int }),
+  status: 201,
+  refuses: [404, 409],
+  run: ({ client_id, overlap_seconds }) =>
+    Effect.map(
+      Effect.flatMap(Applications, (service) => service.rotateSecret(client_id, rotationOf(overlap_seconds))),
+      ({ application, secret }) => ({
+        client_secret: Redacted.value(secret),
+        number: application.secrets[0]?.number ?? 0
+      })
+    )
+})
+
+const secretNumber = saying(Schema.Int.pipe(Schema.positive()), "must be the number of a secret, a positive integer")
+
+const endSecret = operation({
+  request: "DELETE /applications/{client_id}/secrets/{number}",
+  summary: "End a client secret",
+  description: "Ends a replaced client secret immediately. The current one has no end: replace it instead.",
+  input: { client_id: ApplicationId, number: secretNumber },
+  output: Schema.Void,
+  status: 204,
+  refuses: [404, 409],
+  run: ({ client_id, number }) => Effect.flatMap(Applications, (service) => service.endSecret(client_id, number))
+})
+
+const endSigningSecret = operation({
+  request: "DELETE /applications/{client_id}/signing-secrets/{number}",
+  summary: "End a signing secret",
+  description: "Ends a replaced signing secret immediately. The current one has no end: replace it instead.",
+  input: { client_id: ApplicationId, number: secretNumber },
+  output: Schema.Void,
+  status: 204,
+  refuses: [404, 409],
+  run: ({ client_id, number }) => Effect.flatMap(Applications, (service) => service.endSigningSecret(client_id, number))
+})
+
+const endAnySecret = command({
+  name: "application end-secret",
+  help: "ends a replaced secret before its time",
+  arguments: { client_id, number: "the number of the secret, as `secrets` lists it" },
+  options: { signing: { about: "end a signing secret, not a client secret", type: "switch" } },
+  input: { client_id: ApplicationId, number: secretNumber, signing: optional(Flag) },
+  ask: ({ signing = false, ...secret }, call) => call(signing ? endSigningSecret : endSecret, secret)
+})
+
+const SigningSecrets = Schema.Struct({
+  signing_secrets: Schema.Array(Schema.Struct({ value: Schema.String, ...lifetime }))
+}).annotations({ identifier: "SigningSecrets" })
+
+/** The secrets that sign now, newest first. */
+const withLifetimes = ({ secrets }: Application.SigningSecrets) =>
+  Effect.map(DateTime.now, (now): typeof SigningSecrets.Type => ({
+    signing_secrets: live(secrets, now).map((secret) => ({
+      value: Redacted.value(secret.value),
+      ...showLifetime(secret)
+    }))
+  }))
+
+const showSigningSecrets = operation({
+  request: "GET /applications/{client_id}/signing-secrets",
+  summary: "Show the signing secrets",
+  description: "Shows the secrets that currently sign the application's events.",
+  command: {
+    name: "application signing-secret",
+    help: "shows the signing secrets, newest first: all of them sign",
+    arguments: { client_id }
+  },
+  input: { client_id: ApplicationId },
+  output: SigningSecrets,
+  refuses: [404],
+  run: ({ client_id }) =>
+    Effect.flatMap(Effect.flatMap(Applications, (service) => service.signingSecrets(client_id)), withLifetimes)
+})
+
+const rotateSigningSecret = operation({
+  request: "POST /applications/{client_id}/signing-secrets",
+  summary: "Replace the signing secret",
+  description:
+    "Makes a new signing secret. The present one also signs for the overlap, and older ones until their ends. With an overlap of 0, all others end. At most five are live.",
+  command: {
+    name: "application rotate-signing-secret",
+    help: "makes a new signing secret; the others also sign until they end",
+    arguments: { client_id },
+    options: { overlap_seconds: overlap }
+  },
+  input: { client_id: ApplicationId, overlap_seconds },
+  output: SigningSecrets,
+  status: 201,
+  refuses: [404, 409],
+  run: ({ client_id, overlap_seconds }) =>
+    Effect.flatMap(
+      Effect.flatMap(Applications, (service) => service.rotateSigningSecret(client_id, rotationOf(overlap_seconds))),
+      withLifetimes
+    )
+})
+
+const suspendApplication = operation({
+  request: "POST /applications/{client_id}/suspend",
+  summary: "Suspend an application",
+  description: "Refuses all requests of the application until it is restored. Its events wait, and nothing is lost.",
+  command: {
+    name: "application suspend",
+    help: "suspends an application: its requests are refused and its events wait",
+    arguments: { client_id }
+  },
+  input: { client_id: ApplicationId },
+  output: ApplicationRecord,
+  refuses: [404],
+  run: ({ client_id }) => Effect.map(Effect.flatMap(Applications, ({ suspend }) => suspend(client_id)), showApplication)
+})
+
+const restoreApplication = operation({
+  request: "POST /applications/{client_id}/restore",
+  summary: "Restore a suspended application",
+  description: "Ends the suspension, and delivers the events that waited.",
+  command: {
+    name: "application restore",
+    help: "restores a suspended application and delivers its waiting events",
+    arguments: { client_id }
+  },
+  input: { client_id: ApplicationId },
+  output: ApplicationRecord,
+  refuses: [404],
+  run: ({ client_id }) => Effect.map(Effect.flatMap(Applications, ({ restore }) => restore(client_id)), showApplication)
+})
+
+const revokeAllGrants = operation({
+  request: "POST /applications/{client_id}/revocations",
+  summary: "Revoke all grants of an application",
+  description: "Revokes all grants of the application immediately. Every user must allow it again. No event is sent.",
+  command: {
+    name: "application revoke-all",
+    help: "revokes all grants of the application, for all users",
+    arguments: { client_id }
+  },
+  input: { client_id: ApplicationId },
+  output: Schema.Void,
+  status: 204,
+  refuses: [404],
+  run: ({ client_id }) => Effect.flatMap(Applications, ({ revokeAll }) => revokeAll(client_id))
+})
+
+const endApplication = operation({
+  request: "DELETE /applications/{client_id}",
+  summary: "End an application permanently",
+  description: "Ends the application with its secrets, grants and subscription. It cannot be restored.",
+  command: {
+    name: "application end",
+    help: "ends the application with its secrets, grants and subscription; this cannot be undone",
+    arguments: { client_id }
+  },
+  input: { client_id: ApplicationId },
+  output: Schema.Void,
+  status: 204,
+  refuses: [404],
+  before: ({ client_id }) => cancelInParts(client_id),
+  run: ({ client_id }) => Effect.flatMap(Applications, ({ end }) => end(client_id))
+})
+
+/** Applications and their secrets. */
+export const applications = {
+  commands: { name: "application", help: "applications and their secrets" },
+  texts: {
+    applications: ["One page, newest first", undefined],
+    client_secrets: ["Live client secrets, newest first", undefined],
+    expires_at: ["If the secret was replaced, its end: ISO 8601 in UTC with milliseconds", "2026-06-01T08:00:00.000Z"],
+    number: ["Number of the secret among those of its kind", 2],
+    logo: ["https URL of an image, shown on the consent page", "https://race-day.example/logo.png"],
+    name: ["Name that users see", "Race Day"],
+    overlap_seconds: [
+      "Seconds for which the present secret stays valid; 0 ends all others. Default: `SECRET_OVERLAP`",
+      3600
+    ],
+    owner_id: ["The platform user who owns the application", 41],
+    privacy_policy: ["https URL of the privacy policy, shown on the consent page", "https://race-day.example/privacy"],
+    redirect_uris: ["URLs to which users may be sent back: https, or http on localhost; at most 20", [
+      "https://race-day.example/callback"
+    ]],
+    require_pkce: ["Whether authorization requests without PKCE are refused", true],
+    signing_secret: [
+      "Signs the events of the application (Standard Webhooks)",
+      "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+    ],
+    signing_secrets: ["Secrets that sign events now, newest first", undefined],
+    "Application.state": ["`active`, `suspended` by an operator, or `ended`", "active"],
+    value: ["The secret", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"],
+    website: ["https URL of the website, shown on the consent page", "https://race-day.example"]
+  },
+  members: {
+    createApplication,
+    creation,
+    listApplications,
+    getApplication,
+    changeApplication,
+    update,
+    listSecrets,
+    rotateSecret,
+    endSecret,
+    endSigningSecret,
+    endAnySecret,
+    showSigningSecrets,
+    rotateSigningSecret,
+    suspendApplication,
+    restoreApplication,
+    revokeAllGrants,
+    endApplication
+  }
+} satisfies Group

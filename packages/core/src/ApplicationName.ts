@@ -32,14 +32,30 @@ const letters = (text: string): ReadonlyArray<string> => text.match(/\p{L}/gu) ?
 const passesForLatin = (name: string): boolean =>
   letters(name).length > 0 && letters(name).every((letter) => likeLatin.has(letter))
 
+/** Characters that look like a letter, also small capitals. */
 const alike = new Map(
-  "0o 1l 3e 4a 5s 7t $s @a !l |l il ıl ɪl łl øo ɑa ꜱs ʀr ŧt".split(" ").map(([a = "", b = ""]) => [a, b])
+  ("0o 1l 3e 4a 5s 7t $s @a !l |l il ıl ɪl łl øo ɑa ŧt " +
+    "ᴀa ʙb ᴄc ᴅd ᴇe ꜰf ɢg ʜh ᴊj ᴋk ʟl ᴍm ɴn ᴏo ᴘp ꞯq ʀr ꜱs ᴛt ᴜu ᴠv ᴡw ʏy ᴢz")
+    .split(" ").map(([a = "", b = ""]) => [a, b])
 )
 
-/** Words of a text without accents, case, and the differences between letters that look alike. */
+/** First of the letters A to Z that are inverted in circles, inverted in squares, or parts of flags. */
+const enclosed = [0x1f150, 0x1f170, 0x1f1e6]
+
+/** Enclosed letters as plain ones. Unicode does not decompose those that count as symbols. */
+const unenclosed = (text: string): string =>
+  text.replaceAll(/[\u{1F150}-\u{1F169}\u{1F170}-\u{1F189}\u{1F1E6}-\u{1F1FF}]/gu, (letter) => {
+    const point = letter.codePointAt(0) ?? 0
+    return String.fromCharCode(97 + point - Math.max(...enclosed.filter((first) => first <= point)))
+  })
+
+/** Words of a text without accents, case, plural, and the differences between letters that look alike. */
 const words = (text: string): ReadonlyArray<string> =>
-  text.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase().replaceAll(/./gu, (one) => alike.get(one) ?? one)
-    .split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "")
+  unenclosed(text).normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase()
+    .replaceAll(/./gu, (one) => alike.get(one) ?? one)
+    .split(/[^\p{L}\p{N}]+/u).map((word) => word.length > 2 ? word.replace(/s$/, "") : word).filter((word) =>
+      word !== ""
+    )
 
 /** Whether a text contains another one, as words or with all its letters joined. */
 const contains = (text: string, part: string): boolean => {

@@ -67,7 +67,18 @@ describe("the name of an application", () => {
       "Startłist",
       "Club Run",
       "club-run Bern",
-      "ClubRun"
+      "ClubRun",
+      "ꜱᴛᴀʀᴛʟɪꜱᴛ",
+      "ꜱtartlist",
+      "🅢tartlist",
+      "🅂🅃🄰🅁🅃🄻🄸🅂🅃",
+      "🅢🅣🅐🅡🅣🅛🅘🅢🅣",
+      "🆂🆃🅰🆁🆃🅻🅸🆂🆃",
+      "🇸🇹🇦🇷🇹🇱🇮🇸🇹",
+      "Startlists",
+      "Startlist’s App",
+      "Start lists",
+      "Clubs Runs"
     ]
   }
   for (const [kind, names] of Object.entries(bad)) {

@@ -53,6 +53,8 @@ export interface TokenKey {
   readonly derive: (origin: Origin, accessName: string, refreshName: string) => TokenPair
   /** The client secret of an origin: the same one each time, which nobody can guess without the key. */
   readonly deriveSecret: (origin: string) => Redacted.Redacted<string>
+  /** An authentication code of a text, at least 256 bits in base64url: the same each time, which nobody else can make. */
+  readonly mac: (text: string) => string
   /** Whether this key derived a refresh token, at any time. */
   readonly isAuthentic: (refreshToken: Redacted.Redacted<string>) => boolean
 }

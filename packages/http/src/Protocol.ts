@@ -34,7 +34,7 @@ export const oauth: Routes<Applications | OAuth | Secrets | FailureLimit> = Effe
 export const athlete: Routes<OAuth | UserStore> = Effect.map(Athlete.make, (route) => [route])
 
 /** `/api/v1/webhook_subscription` (requirements §4.6 to §4.9), with its event log. */
-export const webhooks: Routes<Applications | OAuth | Subscriptions | FailureLimit> = Effect.all([
+export const webhooks: Routes<Applications | OAuth | Secrets | Subscriptions | FailureLimit> = Effect.all([
   WebhookSubscription.make,
   WebhookEvents.make
 ])

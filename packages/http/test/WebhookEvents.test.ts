@@ -51,7 +51,7 @@ describe("GET /api/v1/webhook_subscription/events", () => {
     Effect.gen(function*() {
       const { happen, id, page } = yield* subscribed(world)
       const empty = pageOf(yield* page())
-      expect(empty).toEqual({ events: [], next: "0" })
+      expect(empty).toEqual({ events: [], next: expect.any(String) })
       const sent = [yield* happen, yield* happen, yield* happen]
       const first = pageOf(yield* page(`?after=${empty.next}&limit=2`))
       expect(first).toEqual({
@@ -72,11 +72,37 @@ describe("GET /api/v1/webhook_subscription/events", () => {
     }))
 
   testing(
-    "refuses an invalid cursor, a cursor in the future, and a limit out of range",
+    "a cursor does not show how many events other applications have, and only its application can use it",
+    (world) =>
+      Effect.gen(function*() {
+        const { send } = yield* Service
+        const { happen, page } = yield* subscribed(world)
+        for (let i = 0; i < 20; i++) yield* happen
+        const cursors = pageOf(yield* page()).events.map(({ cursor }) => cursor)
+        expect(pageOf(yield* page()).events.map(({ cursor }) => cursor), "the same each time").toEqual(cursors)
+        for (const cursor of cursors) expect(cursor).toMatch(/^[\w-]{33}$/)
+        // Successive positions differ in every part of the text, so no part shows their distance.
+        for (const place of [0, 10, 22, 28]) {
+          expect(new Set(cursors.map((cursor) => cursor.slice(place, place + 5))).size).toBeGreaterThan(15)
+        }
+        const other = yield* world.register("Other")
+        const code = yield* world.codeOf({ client_id: other.client_id }, world.platformBrowser)
+        const { access_token } = World.tokensOf(yield* world.exchange(code, other))
+        const foreign = yield* send("GET", `${path}/events?after=${cursors[0]}`, {
+          headers: World.bearer(access_token)
+        })
+        expect(refusal(foreign)).toEqual([422, "after"])
+      })
+  )
+
+  testing(
+    "refuses an invalid cursor, a number, a changed cursor, and a limit out of range",
     (world) =>
       Effect.gen(function*() {
         const { page } = yield* subscribed(world)
-        for (const after of ["x", "-1", "1.5", "9007199254740992", "999"]) {
+        const { next } = pageOf(yield* page())
+        const changed = (next.startsWith("A") ? "B" : "A") + next.slice(1)
+        for (const after of ["x", "0", "1", "-1", "999", "A".repeat(33), changed, `${next}A`, next.slice(1)]) {
           const refused = yield* page(`?after=${after}`)
           expect([after, ...refusal(refused)]).toEqual([after, 422, "after"])
         }

@@ -30,6 +30,7 @@ export const key = (secret: string): TokenKey => {
       }
     },
     deriveSecret: (origin) => Redacted.make(`${prefixes.client}${mark}${fingerprint(`${secret} derives\n${origin}`)}`),
+    mac: (text) => Encoding.encodeBase64Url(sha256(`${secret} authenticates\n${text}`)),
     isAuthentic: (refreshToken) => {
       const text = Redacted.value(refreshToken)
       const tag = tagOf("")

@@ -3,10 +3,13 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { LogEntry } from "@startlist/core/Delivery"
 import { body } from "@startlist/core/Event"
+import type { ApplicationId } from "@startlist/core/Application"
 import type { OAuth } from "@startlist/core/OAuth"
+import { Secrets } from "@startlist/core/Secrets"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { anyOrigin, type Endpoint, type Route } from "../Router.ts"
 import { get, readOnce } from "../Parameters.ts"
+import * as EventCursor from "../internal/eventCursor.ts"
 import * as ApiResponse from "./ApiResponse.ts"
 import * as Bearer from "./Bearer.ts"
 
@@ -19,37 +22,44 @@ const invalid = (field: string, message: string) =>
 const invalidAfter = invalid("after", "after is not a cursor of this log. Omit it to begin with the oldest event.")
 const invalidLimit = invalid("limit", `limit must be an integer from 1 to ${maxLimit}`)
 
-/** A number in decimal digits, within these limits. */
-const parse = (text: string | undefined, otherwise: number, from: number, to: number): Option.Option<number> => {
-  if (text === undefined) return Option.some(otherwise)
-  const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-  return number >= from && number <= to ? Option.some(number) : Option.none()
+const parseLimit = (text: string | undefined): Option.Option<number> => {
+  if (text === undefined) return Option.some(defaultLimit)
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
+  return limit >= 1 && limit <= maxLimit ? Option.some(limit) : Option.none()
 }
 
 /** `event` is the body of the request to the callback. */
-const toBody = ({ delivery: { event, state, subscriptionId }, position }: LogEntry) => ({
-  cursor: String(position),
+const toBody = ({ delivery: { event, state, subscriptionId } }: LogEntry, cursor: string) => ({
+  cursor,
   sequence: event.sequence,
   webhook_id: event.id,
   state,
   event: JSON.parse(body(event, subscriptionId))
 })
 
-export const make: Effect.Effect<Route, never, OAuth | Subscriptions> = Effect.gen(function*() {
+/** The route of the event log. */
+export const make: Effect.Effect<Route, never, OAuth | Secrets | Subscriptions> = Effect.gen(function*() {
   const subscriptions = yield* Subscriptions
+  const secrets = yield* Secrets
   const withBearer = yield* Bearer.make
+
+  /** The position of a cursor. Without one, the beginning. */
+  const positionOf = (applicationId: ApplicationId, cursor: string | undefined): number | undefined =>
+    cursor === undefined ? 0 : EventCursor.open(secrets, applicationId, cursor)
 
   const show: Endpoint = (request) =>
     withBearer(request, (access) =>
       Effect.gen(function*() {
         const parameters = yield* readOnce(request)
-        const after = parse(get(parameters, "after"), 0, 0, Number.MAX_SAFE_INTEGER)
-        const limit = parse(get(parameters, "limit"), defaultLimit, 1, maxLimit)
-        if (Option.isNone(after)) return invalidAfter
+        const { applicationId } = access
+        const after = positionOf(applicationId, get(parameters, "after"))
+        const limit = parseLimit(get(parameters, "limit"))
+        if (after === undefined) return invalidAfter
         if (Option.isNone(limit)) return invalidLimit
-        const entries = yield* subscriptions.events(access, { after: after.value, limit: limit.value })
-        const events = entries.map(toBody)
-        return ApiResponse.json(200, { events, next: events.at(-1)?.cursor ?? String(after.value) })
+        const entries = yield* subscriptions.events(access, { after, limit: limit.value })
+        const cursorOf = (position: number) => EventCursor.seal(secrets, applicationId, position)
+        const events = entries.map((entry) => toBody(entry, cursorOf(entry.position)))
+        return ApiResponse.json(200, { events, next: events.at(-1)?.cursor ?? cursorOf(after) })
       }).pipe(
         Effect.catchIf(Bearer.isNotEntitled, Bearer.refuseNotEntitled),
         Effect.catchTag("UnknownPosition", () => Effect.succeed(invalidAfter))

@@ -15,6 +15,7 @@ export type OperationTexts = Readonly<
 
 const at = "2026-06-01T08:00:00.000Z"
 
+/** Texts of the fields by name. */
 export const fields: FieldTexts = {
   access_token: ["Opens the API for the user. Send it as `Authorization: Bearer …`", "sl_at_7_42_zWk3vP…"],
   active: ["Whether the token is valid now", true],
@@ -31,8 +32,11 @@ export const fields: FieldTexts = {
   comment: ["Free text", "The certificate was accepted"],
   created_at: ["Time of creation: ISO 8601 in UTC with milliseconds", at],
   "Tokens.created_at": ["Time at which the access token was issued, in whole seconds since 1970", 1_780_300_800],
-  cursor: ["Position in the log. Send it as `after` to continue from here", "815"],
-  after: ["Start after this entry", "815"],
+  cursor: [
+    "Position in the log, readable only for the service. Send it as `after` to continue from here",
+    "q3VDxTn0dZ8yK2mJwL5rPgBv1aHcUeFs9"
+  ],
+  after: ["Start after this entry", "q3VDxTn0dZ8yK2mJwL5rPgBv1aHcUeFs9"],
   document_status: ["A label of the platform", "accepted"],
   document_type: ["A label of the platform", "medical certificate"],
   error: ["Error code of RFC 6749 or RFC 6750", "invalid_request"],
@@ -80,7 +84,7 @@ export const fields: FieldTexts = {
   role: ["The role of the user", "athlete"],
   scope: ["Scopes, separated by spaces", "profile:read read"],
   state: ["Your text, which is returned unchanged", "af0ifjsldkj"],
-  "EventPage.next": ["Send it as `after` to continue, now or later", "815"],
+  "EventPage.next": ["Send it as `after` to continue, now or later", "q3VDxTn0dZ8yK2mJwL5rPgBv1aHcUeFs9"],
   sequence: ["Place of the event among those about its object: grows with each, with gaps", 7],
   "LogEntry.state": ["State of the event: that of its delivery, or of a later one", "delivered"],
   "startlist-sequence": [
@@ -107,6 +111,7 @@ export const fields: FieldTexts = {
 
 const credentials = { client_id: "7", client_secret: "sl_cs_2GkQ…" }
 
+/** Texts of the operations by identifier. */
 export const operations: OperationTexts = {
   "oauth.authorize": {
     summary: "Ask a user for access",

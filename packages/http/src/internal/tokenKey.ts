@@ -19,6 +19,7 @@ export const makeTokenKey = ({ hmacFor, isSame }: Hashing): TokenKey => {
   const deriveAccess = hmacFor("startlist access token")
   const deriveRefresh = hmacFor("startlist refresh token")
   const authenticate = hmacFor("startlist refresh token tag")
+  const mac = hmacFor("startlist authentication code")
   const deriveClient = hmacFor("startlist client secret")
   const tagOf = (text: string): string => authenticate(text).slice(0, tagLength)
 
@@ -33,6 +34,7 @@ export const makeTokenKey = ({ hmacFor, isSame }: Hashing): TokenKey => {
         refreshToken: Redacted.make(refresh + tagOf(refresh))
       }
     },
+    mac,
     deriveSecret: (origin) => Redacted.make(prefixes.client + deriveClient(origin)),
     isAuthentic: (refreshToken) => {
       const text = Redacted.value(refreshToken)

@@ -33,6 +33,7 @@ const deriving = ({ userId, version }: Grant.Grant): Grant.Deriving => ({
       refreshToken: Redacted.make<string>(Grants.hashOf("r", userId, version + 1))
     }),
     deriveSecret: (origin) => Redacted.make<string>(origin),
+    mac: (text) => text,
     isAuthentic: () => false
   }]
 })

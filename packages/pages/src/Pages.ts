@@ -18,6 +18,7 @@ import * as ErrorPage from "./internal/ErrorPage.ts"
 import * as Login from "./internal/Login.tsx"
 import * as SharedRoutes from "./internal/SharedRoutes.ts"
 import * as Security from "./internal/Security.ts"
+import * as ReferencePages from "./internal/ReferencePages.tsx"
 import * as ServicePages from "./internal/ServicePages.tsx"
 import * as Protocol from "@startlist/http/Protocol"
 import type { Route } from "@startlist/http/Router"
@@ -82,9 +83,11 @@ export const welcome: Effect.Effect<Route, never, Authentication> = Effect.map(
   compressedRoute
 )
 
-/** `/docs`: HTML about the API, in English and without scripts, in the frame of the pages. */
-export const reference = (content: Effect.Effect<string>): Effect.Effect<Route> =>
-  Effect.map(ServicePages.makeReference(content), compressedRoute)
+/**
+ * `/docs` and `/docs/{group}`: the API, in the frame of the pages and without scripts. `document` is an OpenAPI document, in
+ * JSON text.
+ */
+export const reference = (document: Effect.Effect<string>): Routes<never> => compressed(ReferencePages.make(document))
 
 /**
  * `/login` and `/logout`, passwords and sessions: for a service that signs users in itself, with `Sessions.layer`.

@@ -13,6 +13,8 @@ const textsOf = (catalogue: unknown, path = ""): ReadonlyArray<readonly [path: s
 
 /** Names of the protocol, and words that French has in common with English. */
 const common = new Set([
+  ".reference.description",
+  ".reference.type",
   ".roles.club",
   ".consent.application",
   ".security.session",

@@ -1,4 +1,4 @@
-/** The service's API documentation: the OpenAPI and AsyncAPI documents, and a page. */
+/** The service's API documentation: the OpenAPI and AsyncAPI documents, and pages. */
 import * as Effect from "effect/Effect"
 import * as Response from "@startlist/http/api/ApiResponse"
 import * as Pages from "@startlist/pages/Pages"
@@ -7,9 +7,6 @@ import { once } from "../SharedWork.ts"
 
 /** Built on the first request, so that the start does not wait for it. */
 const description = Effect.promise(() => import("./OpenApiDocument.ts"))
-
-/** Built on the first request, too. */
-const reference = Effect.flatMap(Effect.promise(() => import("./Reference.ts")), ({ content }) => content)
 
 const json = (path: string, document: Effect.Effect<Uint8Array>): Route =>
   anyOrigin({
@@ -26,10 +23,11 @@ const json = (path: string, document: Effect.Effect<Uint8Array>): Route =>
  * `/openapi.json`, `/asyncapi.json` and `/docs`. Each is built on its first request, and all responses share its bytes.
  */
 export const routes: Effect.Effect<ReadonlyArray<Route>> = Effect.gen(function*() {
-  const document = yield* once(Effect.map(description, ({ document }) => new TextEncoder().encode(document())))
-  const page = yield* Pages.reference(yield* once(reference))
+  const text = yield* once(Effect.map(description, ({ document }) => document()))
+  const document = yield* once(Effect.map(text, (text) => new TextEncoder().encode(text)))
+  const pages = yield* Pages.reference(text)
   const events = yield* once(
     Effect.map(description, ({ asyncDocument }) => new TextEncoder().encode(asyncDocument()))
   )
-  return [json("/openapi.json", document), json("/asyncapi.json", events), page]
+  return [json("/openapi.json", document), json("/asyncapi.json", events), ...pages]
 })

@@ -65,6 +65,29 @@ export const texts = {
     health: "health",
     readiness: "readiness"
   },
+  reference: {
+    what: "Each group has a page with its operations, their fields, a command and an example. The same as documents:",
+    groups: "Groups",
+    overview: "All operations",
+    credentials: "Credentials",
+    credential: {
+      client: "Client credentials",
+      accessToken: "Access token of a user",
+      operatorToken: "Operator token"
+    },
+    withBasic: "client_id and client_secret, with HTTP Basic or as parameters",
+    name: "Name",
+    type: "Type",
+    description: "Description",
+    place: { path: "in the path", query: "in the query", header: "a header", body: "in the body" },
+    required: "required",
+    fields: "Fields",
+    answers: "Answers",
+    exampleAnswer: "Example of an answer",
+    status: "Status",
+    meaning: "Meaning",
+    commonErrors: "Common errors"
+  },
   login: {
     title: "Sign in",
     explanation: "Use the e-mail address and the password of your Startlist account.",

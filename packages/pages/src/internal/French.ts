@@ -52,6 +52,29 @@ export const texts: Texts = {
     health: "état du processus",
     readiness: "disponibilité"
   },
+  reference: {
+    what: "Chaque groupe a une page avec ses opérations, leurs champs, une commande et un exemple. Les documents :",
+    groups: "Groupes",
+    overview: "Toutes les opérations",
+    credentials: "Identification",
+    credential: {
+      client: "Identifiants de l’application",
+      accessToken: "Jeton d’accès d’un utilisateur",
+      operatorToken: "Jeton de l’exploitant"
+    },
+    withBasic: "client_id et client_secret, avec HTTP Basic ou comme paramètres",
+    name: "Nom",
+    type: "Type",
+    description: "Description",
+    place: { path: "dans le chemin", query: "dans la requête", header: "un en-tête", body: "dans le corps" },
+    required: "obligatoire",
+    fields: "Champs",
+    answers: "Réponses",
+    exampleAnswer: "Exemple de réponse",
+    status: "Statut",
+    meaning: "Signification",
+    commonErrors: "Erreurs communes"
+  },
   login: {
     title: "Connexion",
     explanation: "Utilisez l’adresse e-mail et le mot de passe de votre compte Startlist.",

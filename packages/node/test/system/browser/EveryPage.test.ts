@@ -27,7 +27,11 @@ const variants = [
 /** Colours do not depend on the language, so one language is enough for the variants that differ only in them. */
 const variantsOf = (language: string) => variants.filter(({ rules }) => language === "en" || rules === standards)
 
-const reference: Sight = { by: "stranger", name: "docs", visit: (page, site) => page.goto(`${site.url}/docs`) }
+const reference = ["", "/oauth", "/applications"].map((group): Sight => ({
+  by: "stranger",
+  name: `docs${group}`,
+  visit: (page, site) => page.goto(`${site.url}/docs${group}`)
+}))
 
 /** The page, or elements in it, that need horizontal scrolling. */
 const wide = (page: Page): Promise<ReadonlyArray<string>> =>
@@ -60,7 +64,7 @@ describe.skipIf(isMissing)("every page in Chromium (skipped without Chromium)", 
               const story = await Story.tell(site, language)
               const people = await cast(browser, { locale, javaScript: true }, site, story)
               const found: Array<ReadonlyArray<string>> = []
-              for (const { by, name, visit } of [...everyPage, reference]) {
+              for (const { by, name, visit } of [...everyPage, ...reference]) {
                 const { page } = people[by]
                 await visit(page, site, story)
                 expect([name, await page.locator("html").getAttribute("lang")]).toEqual([name, language])
@@ -82,5 +86,24 @@ describe.skipIf(isMissing)("every page in Chromium (skipped without Chromium)", 
           })
       )
     }
+
+    it.effect("no page of the API reference is taller than 15,000 pixels on a desktop", () =>
+      Effect.gen(function*() {
+        const { url } = yield* TestSite.TestSite
+        const browser = yield* Testing.Chromium
+        yield* Effect.promise(async () => {
+          const context = await browser.newContext({ viewport: { width: 1200, height: 800 } })
+          const page = await context.newPage()
+          await page.goto(`${url}/docs`)
+          const addresses = await page.locator("h2 > a").evaluateAll((links) => links.map((link) => String(link)))
+          expect(addresses.length).toBeGreaterThan(5)
+          for (const address of [`${url}/docs`, ...addresses]) {
+            await page.goto(address)
+            const height = await page.evaluate(() => document.documentElement.scrollHeight)
+            expect(height, address).toBeLessThanOrEqual(15_000)
+          }
+          await context.close()
+        })
+      }))
   })
 })

@@ -80,7 +80,7 @@ const page: Check = (answer, path) => {
   if (!first(answer, "content-security-policy").includes("frame-ancestors 'none'")) return "a page that may be framed"
   if (first(answer, "x-frame-options") !== "DENY") return "a page that may be framed"
   // The reference is the same for everybody.
-  if (path === "/docs" && answer.status === 200) return undefined
+  if (/^\/docs(?:\/|$)/.test(path) && answer.status === 200) return undefined
   return first(answer, "cache-control") === "no-store" ? undefined : "a page that may be cached"
 }
 

@@ -11,7 +11,9 @@ import * as Schema from "effect/Schema"
 
 /** The database failed. The caller does not know whether the write happened. */
 export class StoreError extends Schema.TaggedError<StoreError>("@startlist/core/StoreError")("StoreError", {
-  cause: Schema.Defect
+  cause: Schema.Defect,
+  /** It cannot store a value of the call: nothing was written, and a repeat fails too. */
+  isRefused: Schema.optional(Schema.Boolean)
 }) {}
 
 /** Another save changed this record since it was read: read again and decide again. */

@@ -111,7 +111,10 @@ const toHandler = ({ always = false, isCompressed = false, methods, path, refuse
     return Effect.catchAll(endpoint(request, captured), (error) =>
       error._tag === "StoreError"
         ? Effect.as(
-          Effect.logError(`${path}: the store is unavailable`, Cause.fail(error)),
+          Effect.logError(
+            `${path}: the store ${error.isRefused === true ? "refused a value" : "is unavailable"}`,
+            Cause.fail(error)
+          ),
           refuse(request, error)
         )
         : Effect.succeed(refuse(request, error)))

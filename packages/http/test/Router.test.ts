@@ -1,5 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { type Http, Router } from "@startlist/http"
+import * as ApiResponse from "@startlist/http/api/ApiResponse"
+import * as OAuthResponse from "@startlist/http/oauth/OAuthResponse"
 import { Effect, Logger } from "effect"
 import { Store } from "@startlist/core"
 
@@ -45,6 +47,19 @@ it.effect("logs the route while the store is unavailable, and no word of the cli
     const response = handle({ ...request, path: "/users/ada@example.org" })
     expect((yield* Effect.provide(response, Logger.replace(Logger.defaultLogger, logger))).status).toBe(503)
     expect(logged).toEqual(["/users/{id}: the store is unavailable"])
+  }))
+
+it.effect("a value that the store refuses is a refused request, in every format", () =>
+  Effect.gen(function*() {
+    const bodies = yield* Effect.forEach([ApiResponse.refuse, OAuthResponse.refuse], (refuse) => {
+      const methods = { GET: () => new Store.StoreError({ cause: new Error("22021"), isRefused: true }) }
+      const handle = Router.make([{ path: "/page", methods, refuse }], Router.fallback(refuse))
+      return Effect.map(handle(request), ({ body, status }) => [status, JSON.parse(String(body))])
+    })
+    expect(bodies).toEqual([
+      [400, expect.objectContaining({ error: "invalid_request", message: "a value cannot be stored" })],
+      [400, { error: "invalid_request", error_description: "a value cannot be stored" }]
+    ])
   }))
 
 describe("HEAD", () => {

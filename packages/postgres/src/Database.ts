@@ -4,6 +4,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { Connection } from "@effect/sql/SqlConnection"
 import type { SqlError } from "@effect/sql/SqlError"
 import { StoreError } from "@startlist/core/Store"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -11,7 +12,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { isRetryable } from "./internal/sqlState.ts"
+import { isBadValue, isRetryable } from "./internal/sqlState.ts"
 import { within } from "./internal/deadline.ts"
 
 /** An SQL statement with `$1`, `$2`, … and the name of its prepared statement. */
@@ -83,6 +84,23 @@ export declare namespace Database {
   ) => Effect.Effect<ReadonlyArray<any>, SqlError>
 }
 
+/**
+ * Seconds by which the clock of this process is ahead of that of the database, negative if it is behind. At least: the
+ * database reads its clock at an unknown moment of the call. 0 in this process.
+ */
+export const clockDifference: Effect.Effect<number, StoreError, Database> = Effect.gen(function*() {
+  const { isInProcess, prefix, query } = yield* Database
+  if (isInProcess) return 0
+  const before = yield* Clock.currentTimeMillis
+  const [row] = yield* query<{ readonly now: number }>({
+    name: `${prefix}clock`,
+    text: "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision AS now"
+  }, [])
+  const after = yield* Clock.currentTimeMillis
+  const now = row?.now ?? after
+  return (Math.max(0, before - now) + Math.min(0, after - now)) / 1000
+})
+
 /** The connection of the fiber's open transaction (`SqlClient.withTransaction`), if there is one. */
 const joined = (fiber: Fiber.RuntimeFiber<unknown, unknown>) =>
   Context.getOption(fiber.currentContext, TransactionConnection)
@@ -143,7 +161,7 @@ const begun = <A, E>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E>): Eff
 const again = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.retry(effect, { times: 1, while: isRetryable })
 
-const toStoreError = (cause: unknown) => new StoreError({ cause })
+const toStoreError = (cause: unknown) => new StoreError(isBadValue(cause) ? { cause, isRefused: true } : { cause })
 
 /** A database with a client, and a direct connection for statements outside of transactions. */
 export const make = (options: {

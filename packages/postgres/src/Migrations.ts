@@ -9,6 +9,7 @@ import { within } from "./internal/deadline.ts"
 import * as Migrate from "./internal/migrate.ts"
 import type { Migration } from "./internal/migration.ts"
 import { migrations } from "./internal/schema.ts"
+import { findUnusable } from "./internal/settings.ts"
 import { isMissingTable } from "./internal/sqlState.ts"
 
 export type { Migration } from "./internal/migration.ts"
@@ -27,11 +28,12 @@ export interface MigrationSet {
  * - `newer`: a newer program has applied a migration that this program does not support. Nothing was changed.
  * - `failed`: a migration failed without any effect. The migrations before it were applied.
  * - `unreachable`: the database does not answer.
+ * - `unusable`: it cannot hold the tables: it takes no writes, or has another encoding than UTF8.
  */
 export class MigrationError extends Schema.TaggedError<MigrationError>("@startlist/postgres/MigrationError")(
   "MigrationError",
   {
-    reason: Schema.Literal("newer", "failed", "unreachable"),
+    reason: Schema.Literal("newer", "failed", "unreachable", "unusable"),
     step: Schema.String,
     cause: Schema.optional(Schema.Defect)
   }
@@ -44,6 +46,8 @@ export class MigrationError extends Schema.TaggedError<MigrationError>("@startli
         return `the database could not be brought up to date: ${this.step}`
       case "unreachable":
         return "the database cannot be reached"
+      case "unusable":
+        return this.cause instanceof Error ? this.cause.message : "the database cannot be used"
     }
   }
 }
@@ -103,10 +107,13 @@ export const run = (
     if (!isName.test(table)) return yield* new MigrationError({ reason: "failed", step: `"${table}" is no table name` })
     const sql = (yield* SqlClient.SqlClient).withoutTransforms()
     let step: string | undefined
-    const failed = (cause: unknown) =>
-      step === undefined
+    const failed = (cause: unknown) => {
+      if (step !== undefined) return new MigrationError({ reason: "failed", step, cause })
+      const unusable = findUnusable(cause)
+      return unusable === undefined
         ? new MigrationError({ reason: "unreachable", step: "", cause })
-        : new MigrationError({ reason: "failed", step, cause })
+        : new MigrationError({ reason: "unusable", step: "", cause: unusable })
+    }
     const steps = Effect.gen(function*() {
       const { breaking: [newer], missing } = yield* status(set)
       if (newer !== undefined) return yield* new MigrationError({ reason: "newer", step: newer })

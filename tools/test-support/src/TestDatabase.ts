@@ -33,13 +33,13 @@ const pool = (connectionString: string, max: number) =>
 
 const databases = Effect.promise(async (): Promise<Databases> => (await fetch(inject("databases"))).json())
 
-/** A database on a server, a copy of `template` or empty. */
-export const create = (server: string, template = "template0") =>
+/** A database on a server, a copy of `template` or empty. `options` are those of CREATE DATABASE. */
+export const create = (server: string, template = "template0", options = "") =>
   Effect.gen(function*() {
     const name = `test_${randomBytes(8).toString("hex")}`
     const owner = yield* pool(server, 1)
     yield* Effect.acquireRelease(
-      Effect.promise(() => owner.query(`CREATE DATABASE ${name} TEMPLATE ${template}`)),
+      Effect.promise(() => owner.query(`CREATE DATABASE ${name} TEMPLATE ${template} ${options}`)),
       // The server may have been stopped by then.
       () => Effect.ignore(Effect.tryPromise(() => owner.query(`DROP DATABASE ${name} WITH (FORCE)`)))
     )
@@ -66,8 +66,9 @@ export const make = Effect.flatMap(databases, ({ server, template }) => create(s
 /** As `make`. */
 export const layer: Layer.Layer<TestDatabase> = Layer.scoped(TestDatabase, make)
 
+/** A database without tables, with these options of CREATE DATABASE. */
+export const layerEmptyWith = (options: string): Layer.Layer<TestDatabase> =>
+  Layer.scoped(TestDatabase, Effect.flatMap(databases, ({ server }) => create(server, "template0", options)))
+
 /** A database without tables. */
-export const layerEmpty: Layer.Layer<TestDatabase> = Layer.scoped(
-  TestDatabase,
-  Effect.flatMap(databases, ({ server }) => create(server))
-)
+export const layerEmpty: Layer.Layer<TestDatabase> = layerEmptyWith("")

@@ -88,7 +88,8 @@ const codes: Readonly<Record<(Refusal | StoreError)["_tag"], string>> = {
 /** A general refusal in the format of this family. */
 export const refused = (refusal: Refusal | StoreError): Response => {
   const { headers, message, status } = describe(refusal)
-  return error(status, message, [{ resource: "Request", field: "", code: codes[refusal._tag], message }], headers)
+  const code = refusal._tag === "StoreError" && refusal.isRefused === true ? "invalid" : codes[refusal._tag]
+  return error(status, message, [{ resource: "Request", field: "", code, message }], headers)
 }
 
 export const refuse: Refuse = (_request, refusal) => refused(refusal)

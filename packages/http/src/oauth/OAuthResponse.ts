@@ -1,7 +1,6 @@
 /** Responses of `/oauth/*` (RFC 6749). */
-import type { StoreError } from "@startlist/core/Store"
 import type { Response } from "../Http.ts"
-import { describe, type Refusal } from "../Refusal.ts"
+import { describe } from "../Refusal.ts"
 import type { Refuse } from "../Router.ts"
 
 /** RFC 6749 §5.1: responses with tokens are not cached. */
@@ -48,13 +47,12 @@ export const invalidClient = (usedBasic: boolean): Response =>
     usedBasic ? { "www-authenticate": "Basic realm=\"startlist\", charset=\"UTF-8\"" } : undefined
   )
 
-const laterTags: ReadonlySet<(Refusal | StoreError)["_tag"]> = new Set(["Busy", "StoreError", "TooMany"])
-
-const codeOf = ({ _tag }: Refusal | StoreError): ErrorCode =>
-  laterTags.has(_tag) ? "temporarily_unavailable" : "invalid_request"
+/** 429 and 503: the same request may succeed later. */
+const codeOf = (status: number): ErrorCode =>
+  status === 429 || status === 503 ? "temporarily_unavailable" : "invalid_request"
 
 /** The general refusals in the format of RFC 6749. */
 export const refuse: Refuse = (_request, refusal) => {
   const { headers, message, status } = describe(refusal)
-  return error(status, codeOf(refusal), message, headers)
+  return error(status, codeOf(status), message, headers)
 }

@@ -80,7 +80,8 @@ export const make: Effect.Effect<ErrorPages> = Effect.gen(function*() {
     refuse: (request, refusal) => {
       const { headers, status } = describe(refusal)
       const again = refusal._tag === "ExtraSlashes" ? { again: withQuery(refusal.meant, request) } : {}
-      return show(request, status, kinds[refusal._tag], { headers, ...again })
+      const kind = status === 400 ? "badRequest" : kinds[refusal._tag]
+      return show(request, status, kind, { headers, ...again })
     },
     signIn: (request, signInUrl) =>
       request.method === "POST" ? show(request, 403, "signedOut", { again: signInUrl }) : redirect(signInUrl),

@@ -37,20 +37,19 @@ const lock = (sql: Sql, table: string) =>
     sql`LOCK TABLE ${sql(table)} IN ACCESS EXCLUSIVE MODE`
   )
 
+/** By identifier: another schema may have tables of the same names. */
 const existingTables = (sql: Sql) =>
   Effect.map(
-    sql<{ readonly name: string }>`SELECT relname AS name FROM pg_class WHERE relkind IN ('r', 'p')`,
-    (rows) => new Set(rows.map(({ name }) => name))
+    sql<{ readonly id: number }>`SELECT oid AS id FROM pg_class WHERE relkind IN ('r', 'p')`,
+    (rows) => new Set(rows.map(({ id }) => id))
   )
 
 /** Tables on which this transaction has locks that requests wait for. */
 const lockedTables = (sql: Sql) =>
-  Effect.map(
-    sql<{ readonly name: string }>`SELECT relname AS name FROM pg_locks JOIN pg_class ON pg_class.oid = relation
-      WHERE pid = pg_backend_pid() AND relkind IN ('r', 'p')
-        AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')`,
-    (rows) => rows.map(({ name }) => name)
-  )
+  sql<{ readonly id: number; readonly name: string }>`
+    SELECT pg_class.oid AS id, relname AS name FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+    WHERE pid = pg_backend_pid() AND relkind IN ('r', 'p')
+      AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')`
 
 /** The migration locks a second table. Its author must split it. */
 const undeclared = (name: string, table: string) =>
@@ -67,7 +66,7 @@ const inTransaction = (sql: Sql, table: string, name: string, migration: Migrati
       if (changes !== undefined) yield* lock(sql, changes)
       yield* run
       for (const locked of yield* lockedTables(sql)) {
-        if (existing.has(locked) && locked !== changes) yield* undeclared(name, locked)
+        if (existing.has(locked.id) && locked.name !== changes) yield* undeclared(name, locked.name)
       }
       yield* record(sql, table, name, migration)
       return "taken"
@@ -108,8 +107,8 @@ const longestUser = (sql: Sql, table: string) =>
   Effect.map(
     sql<User>`SELECT pid, coalesce(nullif(application_name, ''), 'a client') AS name,
         extract(epoch FROM clock_timestamp() - xact_start)::integer AS seconds
-      FROM pg_locks JOIN pg_class ON pg_class.oid = relation JOIN pg_stat_activity USING (pid)
-      WHERE relname = ${table} AND granted AND pid <> pg_backend_pid()
+      FROM pg_locks JOIN pg_stat_activity USING (pid)
+      WHERE relation = to_regclass(${table}) AND granted AND pid <> pg_backend_pid()
         AND xact_start < clock_timestamp() - interval '1 second'
       ORDER BY xact_start LIMIT 1`,
     ([user]) => user === undefined ? "the load" : `${user.name} (process ${user.pid}, for ${user.seconds} s)`

@@ -11,6 +11,7 @@ import { deadlineMillis, timedOut } from "./deadline.ts"
 import * as Prepared from "./prepared.ts"
 import * as ServerUrl from "../ServerUrl.ts"
 import * as Servers from "./servers.ts"
+import * as Settings from "./settings.ts"
 
 /** Options of the connections. */
 export interface Connection {
@@ -49,39 +50,30 @@ const settings = ({ url }: Connection): { readonly config: Pg.ClientConfig; read
 
 /** A pool for the service. A statement ends at the deadline: on the server, and here if the server does not answer. */
 export const make = (connection: Connection): Effect.Effect<Pg.Pool, never, Scope.Scope> =>
-  acquire(connection, `SET statement_timeout = ${deadlineMillis}`, {
+  acquire(connection, deadlineMillis, {
     max: connection.maxConnections ?? 10,
     query_timeout: deadlineMillis + 500
   })
 
 /** One connection on which statements may take their time: for migrations. */
 export const makePatient = (connection: Connection): Effect.Effect<Pg.Pool, never, Scope.Scope> =>
-  acquire(connection, "SET statement_timeout = 0", { max: 1 })
+  acquire(connection, 0, { max: 1 })
 
 /**
- * JIT off: compiling takes longer than any statement here. Generic plans only: custom plans are replanned on each execution
- * (listing a long history took twice as long). A test checks the generic plans. Citus makes plans for known values only.
+ * Makes the settings of a session and refuses one that the stores cannot use. With statements, because a pooler refuses
+ * unknown settings in the startup packet.
  */
-const planning = `SET jit = off;
-SELECT set_config('plan_cache_mode', CASE WHEN EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')
-  THEN 'force_custom_plan' ELSE 'force_generic_plan' END, false)`
-
-/**
- * Refuses a connection that takes no writes, which the stores need. Makes settings with statements, because a pooler
- * refuses unknown settings in the startup packet.
- */
-const prepare = async (client: Pg.ClientBase, connection: Connection, deadline: string): Promise<void> => {
-  const asking = "SHOW transaction_read_only"
-  const text = connection.preparedStatements === false ? asking : `${planning}; ${deadline}; ${asking}`
+const prepare = async (client: Pg.ClientBase, connection: Connection, deadline: number): Promise<void> => {
+  const text = connection.preparedStatements === false ? Settings.ask : `${Settings.set(deadline)}; ${Settings.ask}`
   const results: unknown = await client.query(text)
   const [last] = (Array.isArray(results) ? results : [results]).slice(-1)
-  if (last?.rows[0]?.transaction_read_only === "on") {
-    settings(connection).forget()
-    throw new Error("the database takes no writes")
-  }
+  const refused = Settings.refuse(last?.rows[0])
+  if (refused === undefined) return
+  if (refused.isOfServer) settings(connection).forget()
+  throw refused
 }
 
-const acquire = (connection: Connection, deadline: string, config: Pg.PoolConfig) =>
+const acquire = (connection: Connection, deadline: number, config: Pg.PoolConfig) =>
   Effect.acquireRelease(
     Effect.sync(() => {
       const pool = new Pg.Pool({

@@ -10,6 +10,9 @@ const sqlState = (error: unknown): string | undefined => {
 /** Deadlocks and serialization failures: nothing was done, and a retry may succeed. */
 export const isRetryable = (error: unknown): boolean => sqlState(error)?.startsWith("40") ?? false
 
+/** A value of the call is refused: data exceptions, and limits such as the size of an index entry. Nothing was done. */
+export const isBadValue = (error: unknown): boolean => /^(?:22|54)/.test(sqlState(error) ?? "")
+
 /** The statement has reached its lock timeout. */
 export const isLockTimeout = (error: unknown): boolean => sqlState(error) === "55P03"
 

@@ -15,12 +15,13 @@ const Claimable = Schema.Struct({
   claims: Schema.Int
 })
 
-/** Due, not under a live lease, first of their object; earliest due first. */
+/** Due, not under a live lease, first of their object; earliest due first. Times after ?2 have passed. */
 const claimable = `
   select d.record as delivery, s.record as subscription, g.record as signing, d.claims + 1 as claims
   from deliveries d join subscriptions s on s.id = d.subscription join signing_secrets g on g.application = d.application
     join applications a on a.id = d.application and a.record ->> 'state' <> 'suspended' and not s.record ->> 'paused'
-  where d.state = 'pending' and d.due_at <= ?1 and (d.lease_ends is null or d.lease_ends <= ?1)
+  where d.state = 'pending' and (d.due_at <= ?1 or d.due_at > ?2)
+    and (d.lease_ends is null or d.lease_ends <= ?1 or d.lease_ends > ?2)
     and not exists (select 1 from deliveries e where e.state = 'pending'
       and e.subscription = d.subscription and e.object = d.object and e.id < d.id)
   order by d.due_at, d.id`
@@ -39,10 +40,10 @@ export const makeQueue = (
   const signing = Record.signing(seal)
 
   const claim = ({ all, run }: Sql, request: DeliveryQueue.ClaimRequest): ReadonlyArray<DeliveryQueue.Claimed> => {
-    const { allowances, leaseEnds, limit, now, perSubscription, token } = request
+    const { allowances, latest, leaseEnds, limit, now, perSubscription, token } = request
     const taken = new Map<Subscription.SubscriptionId, number>()
     const claimed: Array<DeliveryQueue.Claimed> = []
-    for (const row of all(Claimable, claimable, now.epochMillis)) {
+    for (const row of all(Claimable, claimable, now.epochMillis, latest?.epochMillis ?? null)) {
       if (claimed.length === limit) break
       const delivery = Record.delivery.read(row.delivery)
       const count = (taken.get(delivery.subscriptionId) ?? 0) + 1
@@ -98,7 +99,21 @@ export const makeQueue = (
     ).map(({ record }) => Record.delivery.read(record))
   }
 
+  const newest = { after: Option.none(), state: Option.none() }
+
   return {
+    search: (search) =>
+      Effect.map(
+        atomically((sql) =>
+          list(sql, { ...search, applicationId: Option.some(search.applicationId), limit: search.among })
+        ),
+        (found) => Delivery.searchIn(search, found)
+      ),
+    attemptHours: (id, since, among) =>
+      Effect.map(
+        atomically((sql) => list(sql, { ...newest, applicationId: Option.some(id), limit: among })),
+        (found) => Delivery.hoursOf(found.flatMap(({ attempts }) => attempts), since)
+      ),
     claim: (request) => atomically((sql) => claim(sql, request)),
     settle: (settlements) =>
       atomically((sql) => settlements.filter((one) => settle(sql, one)).map(({ delivery }) => delivery.id)),

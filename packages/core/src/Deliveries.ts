@@ -31,6 +31,8 @@ export declare namespace Deliveries {
   export interface Service {
     readonly find: (id: DeliveryId) => Effect.Effect<Delivery, DeliveryNotFound | StoreError>
     readonly list: DeliveryStore.Service["list"]
+    readonly search: DeliveryStore.Service["search"]
+    readonly attemptHours: DeliveryStore.Service["attemptHours"]
     /** Delivers the event again: a new delivery with the same `webhook-id`. */
     readonly redeliver: (
       id: DeliveryId
@@ -71,7 +73,7 @@ const make = Effect.gen(function*() {
   const queue = yield* DeliveryQueue
   const store = yield* DeliveryStore
   const origins = yield* makeOrigins
-  const { list, repeats } = store
+  const { attemptHours, list, repeats, search } = store
 
   const find = (id: DeliveryId) => foundOr(store.find(id), () => new DeliveryNotFound({ deliveryId: id }))
 
@@ -106,7 +108,7 @@ const make = Effect.gen(function*() {
     return yield* Effect.catchTag(find(id), "DeliveryNotFound", (cause) => new StoreError({ cause }))
   })
 
-  return Deliveries.of({ cancelPending, find, list, redeliver, redeliverMany, repeats, sendTest })
+  return Deliveries.of({ attemptHours, cancelPending, find, list, redeliver, redeliverMany, repeats, search, sendTest })
 })
 
 export const layer: Layer.Layer<Deliveries, never, DeliveryQueue | DeliveryStore | Secrets> = Layer

@@ -65,6 +65,34 @@ export interface DeliveryFilter {
   readonly order?: "oldest first"
 }
 
+/** A search for deliveries of an application, newest first. */
+export interface DeliverySearch extends Pick<DeliveryFilter, "state" | "after" | "limit"> {
+  readonly applicationId: ApplicationId
+  /** The identifier of the object that the event is about, or the `webhook-id`. */
+  readonly text: Option.Option<string>
+  /** The event occurred at or after `since`, and before `until`. */
+  readonly since: Option.Option<DateTime.Utc>
+  readonly until: Option.Option<DateTime.Utc>
+  /** Number of deliveries in this state that are examined at most. */
+  readonly among: number
+}
+
+/** The answer to a search. `next` is where to continue, if there may be more. */
+export interface FoundDeliveries {
+  readonly deliveries: ReadonlyArray<Delivery>
+  readonly next: Option.Option<DeliveryId>
+}
+
+/** Outcomes of the attempts of one hour (UTC). */
+export interface AttemptHour {
+  /** Its first instant. */
+  readonly startsAt: DateTime.Utc
+  readonly delivered: number
+  readonly failed: number
+  /** Duration of the successful attempts: the lower median and the slowest, in milliseconds. */
+  readonly latency: Option.Option<{ readonly medianMs: number; readonly slowestMs: number }>
+}
+
 /** An event in the log of an application: its first delivery, as it is now. */
 export interface LogEntry {
   /** Position in the log. Events that are committed later have larger positions. A positive integer below 2^53. */
@@ -95,6 +123,14 @@ export declare namespace DeliveryStore {
   export interface Service {
     readonly find: (id: DeliveryId) => Effect.Effect<Option.Option<Delivery>, StoreError>
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
+    /** Costs no more than its answer for each delivery that it examines: see `searchIn`. */
+    readonly search: (search: DeliverySearch) => Effect.Effect<FoundDeliveries, StoreError>
+    /** The attempts since an instant, of the newest `among` deliveries of an application: see `hoursOf`. */
+    readonly attemptHours: (
+      id: ApplicationId,
+      since: DateTime.Utc,
+      among: number
+    ) => Effect.Effect<ReadonlyArray<AttemptHour>, StoreError>
     /**
      * The events of an application, oldest first, at most `limit`. A reader that continues from the last position sees
      * each event exactly once, and events about one object in order, whatever commits in between (law 12).
@@ -144,6 +180,10 @@ const pause = (base: Duration.Duration, answer: Answer, random: number, policy: 
   })
 }
 
+/** The longest pause before an attempt: that of `Retry-After`, or of the jitter. */
+export const longestPause = ({ deliveryDelays, deliveryJitter }: Policy.Service): Duration.Duration =>
+  Duration.times(deliveryDelays.reduce(Duration.max, Duration.zero), Math.max(2, 1 + deliveryJitter))
+
 /** The delivery after an attempt: delivered, due again, or exhausted. */
 export const next = (
   delivery: Delivery,
@@ -168,3 +208,45 @@ export const setAside = (delivery: Delivery, now: DateTime.Utc): Delivery => ({
   state: "set_aside",
   endedAt: Option.some(now)
 })
+
+/** Searches in the newest deliveries of an application that are in the state, `among` of them, newest first. */
+export const searchIn = (
+  { among, limit, since, text, until }: DeliverySearch,
+  newest: ReadonlyArray<Delivery>
+): FoundDeliveries => {
+  const found = newest.filter(({ event }) =>
+    Option.match(text, { onNone: () => true, onSome: (one) => one === event.id || one === String(event.objectId) }) &&
+    !Option.exists(since, DateTime.greaterThan(event.time)) &&
+    !Option.exists(until, DateTime.lessThanOrEqualTo(event.time))
+  )
+  const last = found.length > limit ? found[limit - 1] : newest.length < among ? undefined : newest.at(-1)
+  return { deliveries: found.slice(0, limit), next: Option.map(Option.fromNullable(last), ({ id }) => id) }
+}
+
+const hourMillis = 3_600_000
+
+/** The attempts since an instant by their hours, oldest first. Hours without an attempt are left out. */
+export const hoursOf = (attempts: ReadonlyArray<Attempt>, since: DateTime.Utc): ReadonlyArray<AttemptHour> => {
+  const hours = new Map<number, Array<Attempt>>()
+  for (const attempt of attempts) {
+    if (attempt.at.epochMillis < since.epochMillis) continue
+    const hour = Math.floor(attempt.at.epochMillis / hourMillis)
+    const ofHour = hours.get(hour)
+    if (ofHour === undefined) hours.set(hour, [attempt])
+    else ofHour.push(attempt)
+  }
+  return [...hours].sort(([a], [b]) => a - b).map(([hour, ofHour]) => {
+    const times = ofHour.filter(({ outcome }) => outcome === "delivered").map(({ durationMs }) => durationMs).sort((
+      a,
+      b
+    ) => a - b)
+    return {
+      startsAt: DateTime.unsafeMake(hour * hourMillis),
+      delivered: times.length,
+      failed: ofHour.length - times.length,
+      latency: times.length === 0
+        ? Option.none()
+        : Option.some({ medianMs: times[Math.ceil(times.length / 2) - 1] ?? 0, slowestMs: times.at(-1) ?? 0 })
+    }
+  })
+}

@@ -27,6 +27,8 @@ export interface Claimed {
 export interface ClaimRequest {
   readonly now: DateTime.Utc
   readonly leaseEnds: DateTime.Utc
+  /** A due time, or an end of a lease, after this instant has passed: the clock was set back since. Default: none. */
+  readonly latest?: DateTime.Utc
   /** Unique for each claim. */
   readonly token: string
   readonly limit: number
@@ -74,11 +76,11 @@ export declare namespace DeliveryQueue {
     /** Hints from this or another node that there may be work. Hints may be lost, so workers also poll. */
     readonly wakeUps: Stream.Stream<void>
     /**
-     * When the next delivery can be claimed, in milliseconds since 1970: workers sleep until then, and do not poll. Only
+     * When the next delivery can be claimed, in milliseconds since 1970, by `latest` as in a claim: workers sleep until then, and do not poll. Only
      * for a store that loses no hint, and gives one beside every change that may free a delivery, but for settlements
      * and releases: their worker claims again, and others at the end of the lease.
      */
-    readonly nextDue?: Effect.Effect<number>
+    readonly nextDue?: (latest: DateTime.Utc) => Effect.Effect<number>
     /** Queues deliveries of an embedding server's own events, all or nothing. Returns their identifiers. */
     readonly enqueue: (outgoing: ReadonlyArray<Outgoing>) => Effect.Effect<ReadonlyArray<DeliveryId>, StoreError>
     /**

@@ -15,9 +15,10 @@ import * as Random from "effect/Random"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import type { Callbacks } from "./Callbacks.ts"
+import { longestPause } from "./Delivery.ts"
 import { type Claimed, DeliveryQueue } from "./DeliveryQueue.ts"
 import { makeInstants } from "./internal/instants.ts"
-import { Policy } from "./Policy.ts"
+import { clockTolerance, Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
 import { makeAttempt, type Parts } from "./WorkerAttempts.ts"
 import { makeDeadlines } from "./WorkerDeadlines.ts"
@@ -30,6 +31,10 @@ import { makeSlots } from "./WorkerSlots.ts"
  */
 const largeClaim = 1 / 2
 const claimPause = Duration.millis(10)
+
+/** The latest due time or end of a lease that the clock of a node can have given now. */
+const latestOf = (policy: Policy.Service, now: DateTime.Utc): DateTime.Utc =>
+  DateTime.addDuration(now, Duration.sum(Duration.max(longestPause(policy), policy.deliveryLease), clockTolerance))
 
 /** Claims once. Returns whether more deliveries may be due. */
 const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
@@ -47,6 +52,7 @@ const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
       const claimed = yield* queue.claim({
         now: at,
         leaseEnds: DateTime.addDuration(at, policy.deliveryLease),
+        latest: latestOf(policy, at),
         token: Redacted.value(yield* secrets.make("claim")),
         limit,
         perSubscription: policy.deliveryPerSubscription,
@@ -88,7 +94,8 @@ export const run: Effect.Effect<never, never, DeliveryQueue | Callbacks | Secret
   const claim = yield* makeClaim({ deadlines, now, recorder, slots })
 
   /** The pause before the next claim, at most a day. A due delivery that was not claimed waits for a free slot. */
-  const idle = Effect.map(queue.nextDue ?? Effect.succeed(0), (due) => {
+  const nextDue = Effect.suspend(() => queue.nextDue?.(latestOf(policy, now())) ?? Effect.succeed(0))
+  const idle = Effect.map(nextDue, (due) => {
     const millis = due - now().epochMillis
     return millis > 0 ? Math.min(millis, 86_400_000) : policy.deliveryPoll
   })

@@ -35,6 +35,7 @@ import * as LocalAccounts from "./accounts/LocalAccounts.ts"
 import * as ownersHeld from "./accounts/ownersHeld.ts"
 import * as AuditLog from "./data/AuditLog.ts"
 import * as Backup from "./data/Backup.ts"
+import * as DatabaseClock from "./data/DatabaseClock.ts"
 import { DatabaseHealth } from "./data/DatabaseHealth.ts"
 import * as Keys from "./data/Keys.ts"
 import * as SealedSecrets from "./data/SealedSecrets.ts"
@@ -110,10 +111,11 @@ const makeHandler = Effect.fnUntraced(
     configuration: Configuration,
     keys: Keys.Keys,
     draining: Ref.Ref<boolean>,
+    clock: DatabaseClock.DatabaseClock,
     metrics: Effect.Effect<Metrics.Page>
   ) {
     const isApi = configuration.roles.has("api")
-    const status = yield* Status.routes(keys.operatorToken, draining, metrics)
+    const status = yield* Status.routes(keys.operatorToken, draining, clock, metrics)
     const routes = isApi ? yield* apiRoutes : []
     const notFound = yield* Pages.notFound
     const operatorApi = isApi ? yield* OperatorApi.make(keys.operatorToken) : notFound
@@ -208,6 +210,7 @@ const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnList
       })
     }
     const draining = yield* Ref.make(false)
+    const clock = yield* DatabaseClock.make
     const process = yield* Member
     const metrics = process.metrics(yield* Metrics.makeRender(configuration.installation))
     const listener = process.listens ? yield* Listener.bind(host, port, configuration) : Listener.deaf(port)
@@ -215,7 +218,7 @@ const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnList
     const site = Sessions.layer.pipe(Layer.provideMerge(layerSite(configuration, keys, url)))
     yield* Effect.provide(
       Effect.gen(function*() {
-        const { handler, onLate } = yield* makeHandler(configuration, keys, draining, metrics)
+        const { handler, onLate } = yield* makeHandler(configuration, keys, draining, clock, metrics)
         const limitOf = limitsOf(configuration, OperatorApi.isUntimed(keys.operatorToken))
         const options = { capacity: configuration.maxRequests, limitOf, onLate }
         yield* listener.serve(yield* NodeHttp.listener(handler, options))
@@ -224,7 +227,7 @@ const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnList
     )
     if (Option.isSome(configuration.otlp.metrics)) yield* Effect.fork(sample)
     const work = [
-      ...(roles.has("worker") ? [yield* Effect.fork(Worker.run)] : []),
+      ...(roles.has("worker") ? [yield* Effect.fork(clock.whileItAgrees(Worker.run))] : []),
       ...(process.purges ? [yield* Effect.fork(Retention.repeatedly(purge(configuration.auditRetention)))] : [])
     ]
     const { description } = yield* DatabaseHealth

@@ -7,6 +7,7 @@ import * as Ref from "effect/Ref"
 import * as Response from "@startlist/http/api/ApiResponse"
 import { header, type Request } from "@startlist/http/Http"
 import type { Endpoint, Route } from "@startlist/http/Router"
+import type { DatabaseClock } from "./data/DatabaseClock.ts"
 import { DatabaseHealth } from "./data/DatabaseHealth.ts"
 import type * as Metrics from "./telemetry/Metrics.ts"
 import { isOperator, makeRefuseStranger } from "./operator/OperatorToken.ts"
@@ -48,20 +49,23 @@ const route = (path: string, get: Endpoint): Route => ({
 
 /**
  * - `/healthz`: 200 while the process answers.
- * - `/readyz`: 200 if the database takes writes and has this program's tables; 503 if not, and while `draining`.
+ * - `/readyz`: 200 if the database takes writes and has this program's tables, and the clocks agree; 503 if not, and while
+ *   `draining`.
  * - `/metrics`: Prometheus text, for requests with the operator token or by programs on this machine.
  */
 export const routes = Effect.fnUntraced(function*(
   token: Redacted.Redacted<string>,
   draining: Ref.Ref<boolean>,
+  clock: Pick<DatabaseClock, "check">,
   metrics: Effect.Effect<Metrics.Page>
 ) {
   const database = yield* DatabaseHealth
   const isAllowed = isOperator(token)
   const refuseStranger = yield* makeRefuseStranger
 
-  const ready = database.check.pipe(
+  const ready = Effect.zipRight(database.check, clock.check).pipe(
     Effect.as(Response.json(200, { status: "ready" })),
+    Effect.catchTag("ClockDiffers", () => Effect.succeed(notReady("the clock differs from that of the database"))),
     Effect.catchAllCause(() => Effect.succeed(notReady("the database does not take writes")))
   )
 

@@ -9,7 +9,8 @@ import * as Status from "../src/Status.ts"
 const statusOf = (address: string, headers: Http.Request["headers"]) =>
   Effect.gen(function*() {
     const page = Effect.succeed({ contentType: "text/plain", body: "numbers" })
-    const routes = yield* Status.routes(Redacted.make("token"), yield* Ref.make(false), page)
+    const clock = { check: Effect.void }
+    const routes = yield* Status.routes(Redacted.make("token"), yield* Ref.make(false), clock, page)
     const get = routes.find(({ path }) => path === "/metrics")?.methods["GET"]
     if (get === undefined) return undefined
     const request = { method: "GET", path: "/metrics", query: "", headers, body: new Uint8Array(), address }

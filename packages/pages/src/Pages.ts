@@ -13,6 +13,7 @@ import * as Authorize from "./internal/Authorize.ts"
 import * as AccountApplications from "./internal/AccountApplications.ts"
 import * as ApplicationPages from "./internal/developer/ApplicationPages.ts"
 import * as DeliveryPages from "./internal/developer/DeliveryPages.ts"
+import * as SentDeliveries from "./internal/developer/SentDeliveries.ts"
 import * as WebhookPages from "./internal/developer/WebhookPages.ts"
 import * as ErrorPage from "./internal/ErrorPage.ts"
 import * as Login from "./internal/Login.tsx"
@@ -66,7 +67,7 @@ export const developer: Routes<
       SharedRoutes.make
     ]),
     (made) => made.flat()
-  )
+  ).pipe(Effect.provideServiceEffect(SentDeliveries.SentDeliveries, SentDeliveries.make))
 )
 
 /** Consent, authorised applications and developer pages, for servers with any kind of sign-in. */

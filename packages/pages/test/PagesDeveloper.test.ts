@@ -353,7 +353,8 @@ describe("the last day", () => {
         yield* TestClock.adjust("1000 hours")
         yield* TestClock.adjust("25 minutes")
         const { lastDay } = yield* SentDeliveries.make
-        const hours = yield* lastDay(idOf(world))
+        const { find } = yield* Applications.Applications
+        const hours = yield* lastDay(yield* find(idOf(world)))
         expect(hours.map(({ startsAt }) => startsAt.epochMillis / 3_600_000)).toEqual(
           Array.from({ length: 24 }, (_, index) => 977 + index)
         )

@@ -116,14 +116,15 @@ const everything = Effect.gen(function*() {
   yield* persons.registrations(user)
   const deliveries = yield* Delivery.DeliveryStore
   const queue = yield* DeliveryQueue.DeliveryQueue
+  const fair = { perSubscription: 16, allowances: new Map([[subscription.id, 1]]) }
   const claimed = yield* queue.claim({
     now: instant(1_000_000),
     leaseEnds: instant(2_000_000),
     token: "token",
     limit: 256,
-    perSubscription: 16,
-    allowances: new Map([[subscription.id, 1]])
+    ...fair
   })
+  yield* queue.claim({ now: instant(0), leaseEnds: instant(2), latest: instant(1), token: "late", limit: 1, ...fair })
   yield* queue.release(claimed.slice(0, 1), instant(1_000_000))
   yield* queue.settle(
     claimed.slice(1).map(({ delivery, token }) => ({
@@ -134,6 +135,11 @@ const everything = Effect.gen(function*() {
   const one = Option.getOrThrow(yield* deliveries.find(Delivery.DeliveryId.make(1)))
   for (const only of [undefined, "unrepeated", "latest"] as const) yield* queue.again(one, instant(0), only)
   yield* deliveries.repeats([one])
+  for (const state of [Option.none(), Option.some("delivered" as const)]) {
+    const everything = { text: Option.some("1"), since: Option.none(), until: Option.none(), after: Option.none() }
+    yield* deliveries.search({ applicationId: application, state, ...everything, limit: 25, among: 5000 })
+  }
+  yield* deliveries.attemptHours(application, instant(0), 5000)
   for (const applicationId of [Option.none(), Option.some(application)]) {
     yield* deliveries.list({ applicationId, state: Option.none(), after: Option.none(), limit: 50 })
     yield* deliveries.list({ applicationId, state: Option.some("pending"), after: Option.some(one.id), limit: 50 })

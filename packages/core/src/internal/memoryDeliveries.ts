@@ -3,7 +3,15 @@ import type * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { Delivery, DeliveryId, type DeliveryStore, type LogEntry, UnknownPosition } from "../Delivery.ts"
+import {
+  Delivery,
+  DeliveryId,
+  type DeliveryStore,
+  hoursOf,
+  type LogEntry,
+  searchIn,
+  UnknownPosition
+} from "../Delivery.ts"
 import type { Claimed, ClaimRequest, DeliveryQueue } from "../DeliveryQueue.ts"
 import type { Audience, Outgoing } from "../Event.ts"
 import type { SubscriptionId } from "../Subscription.ts"
@@ -41,7 +49,11 @@ const isHeld = ({ applications, subscriptions }: State, { applicationId, subscri
   subscriptions.get(subscriptionId)?.paused === true || applications.get(applicationId)?.state === "suspended"
 
 /** The first pending delivery of each object and subscription, and the time from which it can be claimed. */
-const heads = (state: State): ReadonlyArray<{ readonly queued: Queued; readonly from: number }> => {
+const heads = (
+  state: State,
+  latest: Option.Option<DateTime.Utc>
+): ReadonlyArray<{ readonly queued: Queued; readonly from: number }> => {
+  const passed = (time: number) => Option.exists(latest, ({ epochMillis }) => time > epochMillis) ? 0 : time
   const objects = new Set<string>()
   const found: Array<{ readonly queued: Queued; readonly from: number }> = []
   for (const queued of state.pending.values()) {
@@ -51,14 +63,15 @@ const heads = (state: State): ReadonlyArray<{ readonly queued: Queued; readonly 
     const isFirst = !objects.has(object)
     objects.add(object)
     const leaseEnds = Option.match(queued.claim, { onNone: () => 0, onSome: ({ leaseEnds }) => leaseEnds })
-    if (isFirst) found.push({ queued, from: Math.max(dueAt.epochMillis, leaseEnds) })
+    if (isFirst) found.push({ queued, from: Math.max(passed(dueAt.epochMillis), passed(leaseEnds)) })
   }
   return found
 }
 
 /** Deliveries that can be claimed: see `DeliveryQueue.claim`. */
 const claimable = (state: State, request: ClaimRequest): ReadonlyArray<Queued> => {
-  const candidates = heads(state).filter(({ from }) => from <= request.now.epochMillis).map(({ queued }) => queued)
+  const found = heads(state, Option.fromNullable(request.latest))
+  const candidates = found.filter(({ from }) => from <= request.now.epochMillis).map(({ queued }) => queued)
   candidates.sort((a, b) =>
     a.delivery.dueAt.epochMillis - b.delivery.dueAt.epochMillis || a.delivery.id - b.delivery.id
   )
@@ -136,7 +149,8 @@ export const makeDeliveries = (
         })
       ),
     wakeUps: Stream.fromPubSub(hints),
-    nextDue: Effect.sync(() => heads(state).reduce((first, { from }) => Math.min(first, from), Infinity)),
+    nextDue: (latest) =>
+      Effect.sync(() => heads(state, Option.some(latest)).reduce((first, { from }) => Math.min(first, from), Infinity)),
     cancel: (id, now, limit) =>
       Effect.sync(() => {
         const newest = newestFirst(pending).filter(({ delivery }) => delivery.applicationId === id).slice(0, limit)
@@ -156,7 +170,22 @@ export const makeDeliveries = (
     enqueue: (outgoing) => Effect.sync(() => enqueue(outgoing))
   }
 
+  const newestOf = (id: Delivery["applicationId"], among: number, isWanted = (_: Delivery) => true) =>
+    newestFirst(deliveries)
+      .map(({ delivery }) => delivery)
+      .filter((delivery) => delivery.applicationId === id && isWanted(delivery))
+      .slice(0, among)
+
   const store: DeliveryStore.Service = {
+    search: (search) =>
+      Effect.sync(() => {
+        const { after, among, applicationId, state: wanted } = search
+        const isWanted = ({ id, state }: Delivery) =>
+          !Option.exists(wanted, (one) => one !== state) && !Option.exists(after, (last) => id >= last)
+        return searchIn(search, newestOf(applicationId, among, isWanted))
+      }),
+    attemptHours: (id, since, among) =>
+      Effect.sync(() => hoursOf(newestOf(id, among).flatMap(({ attempts }) => attempts), since)),
     find: (id) => Effect.sync(() => Option.map(Option.fromNullable(deliveries.get(id)), ({ delivery }) => delivery)),
     list: ({ after, applicationId, limit, order, state: wanted }) =>
       Effect.sync(() =>

@@ -5,17 +5,16 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs"
 import { createServer } from "node:net"
 import { dirname, join, resolve } from "node:path"
-import * as Clock from "effect/Clock"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { StoreError } from "@startlist/core/Store"
 import * as Citus from "@startlist/postgres/Citus"
-import { Database as SqlDatabase } from "@startlist/postgres/Database"
+import { clockDifference, Database as SqlDatabase } from "@startlist/postgres/Database"
 import * as Folder from "@startlist/postgres/Folder"
 import type { Status } from "@startlist/postgres/Migrations"
 import { print } from "../commands/Table.ts"
 import { CommandFailed, printLines } from "../commands/Terminal.ts"
+import * as DatabaseClock from "../data/DatabaseClock.ts"
 import { DatabaseHealth, examine, tooSlow } from "../data/DatabaseHealth.ts"
 import * as Keys from "../data/Keys.ts"
 import * as SealedSecrets from "../data/SealedSecrets.ts"
@@ -25,9 +24,6 @@ import { type Configuration, origin } from "../settings/Configuration.ts"
 import { checkSettings } from "../settings/Warnings.ts"
 import { rootMessage } from "../telemetry/Log.ts"
 import { checkCallback, reach } from "./CallbackCheck.ts"
-
-/** With a larger difference, tokens and leases expire at noticeably different times on different nodes. */
-const tolerance = Duration.seconds(2)
 
 /** Whether the service of these settings answers a probe with 200. */
 const answers = ({ host, port }: Configuration, probe: "/healthz" | "/readyz") =>
@@ -53,23 +49,11 @@ const checkAddress = (configuration: Configuration) => {
   })
 }
 
-const checkClock = Effect.gen(function*() {
-  const { query } = yield* SqlDatabase
-  const before = yield* Clock.currentTimeMillis
-  const [row] = yield* query<{ readonly now: number }>(
-    {
-      name: "startlist_doctor_clock",
-      text: "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision AS now"
-    },
-    []
-  )
-  const after = yield* Clock.currentTimeMillis
-  const now = row?.now ?? 0
-  const apart = Math.round(Math.max(0, before - now, now - after))
-  const seen = `${apart} ms from the clock of the database`
-  return apart <= Duration.toMillis(tolerance)
-    ? good("clock", seen)
-    : warning("clock", seen, "synchronize the clocks of this machine and of the database server with NTP")
+const checkClock = Effect.map(clockDifference, (ahead) => {
+  const seen = `${Math.round(Math.abs(ahead) * 1000)} ms from the clock of the database`
+  const advice = "synchronize the clocks of this machine and of the database server with NTP"
+  const level = DatabaseClock.levelOf(ahead)
+  return level === "agrees" ? good("clock", seen) : (level === "differs" ? warning : bad)("clock", seen, advice)
 })
 
 /** Whether this database user may create tables. */

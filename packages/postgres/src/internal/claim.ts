@@ -6,7 +6,8 @@ const columns = ["id", "subscription_id", "due_at", "attempts", "claims", ...Obj
 
 /**
  * Two ways to claim, of the same parameters and with the same answer. Parameters: now, end of the lease, token, limit, per
- * subscription, allowances (JSON object by subscription), whether the commit need not wait for the disk.
+ * subscription, allowances (JSON object by subscription), whether the commit need not wait for the disk, and the instant
+ * after which times have passed.
  *
  * A head is only a hint: that nothing earlier of its object is pending is looked up for each candidate. Another node's
  * claim is skipped, not waited for. `candidates` tells how many there were before that.
@@ -21,7 +22,8 @@ const columns = ["id", "subscription_id", "due_at", "attempts", "claims", ...Obj
 export interface ClaimStatements {
   /**
    * Looks at the earliest heads only, `spare` more than are wanted. If these are enough (`decided`), they are what the
-   * other way would find: whatever is later cannot matter. Else it claims nothing: somebody's backlog is in front.
+   * other way would find: whatever is later cannot matter. Else it claims nothing: somebody's backlog is in front, or there
+   * are heads for `hasten` (`late`).
    */
   readonly quick: Statement
   /**
@@ -30,7 +32,12 @@ export interface ClaimStatements {
    * subscription of which it took none. Then it takes the allowance of each up to that bound, and of all the earliest.
    */
   readonly thorough: Statement
+  /** Makes heads due whose due time has passed because it is too late. Parameters: now, and that instant. */
+  readonly hasten: Statement
 }
+
+/** Maximum number of heads that one statement makes due. */
+const maxHastened = 1000
 
 /** Maximum number of skipped heads: their subscription is at its limit, or they wait for an earlier event. */
 const spare = 64
@@ -43,21 +50,24 @@ export const heldText = (p: string): string => `
     UNION ALL
     SELECT s.id FROM ${p}applications a JOIN ${p}subscriptions s ON s.application_id = a.id WHERE a.state = 's'`
 
-/** That no worker is at a delivery. */
-export const free = "(d.lease_ends IS NULL OR d.lease_ends <= $1::bigint)"
+/** That no worker is at a delivery. `latest` is the parameter of the instant after which times have passed. */
+export const free = (latest: string): string =>
+  `(d.lease_ends IS NULL OR d.lease_ends <= $1::bigint OR d.lease_ends > ${latest}::bigint)`
+
+/** That a delivery is due. */
+export const isDue = (latest: string): string => `(d.due_at <= $1::bigint OR d.due_at > ${latest}::bigint)`
 
 /**
- * Claims the rows of the CTE `candidates`. `isLazy` is the parameter whether the commit need not wait for the disk.
- * `application` is the parameter of the only application, where a claim is for one.
+ * Claims the rows of the CTE `candidates`. `isLazy` is the parameter whether the commit need not wait for the disk, and
+ * `latest` as in `free`. `application` is the parameter of the only application, where a claim is for one.
  */
-export const claimText = (p: string, isLazy: string, application?: string): string => {
+export const claimText = (p: string, isLazy: string, latest: string, application?: string): string => {
   const andOurs = (alias: string) =>
     application === undefined ? "" : ` AND ${alias}.application_id = ${application}::bigint`
   return `locked AS MATERIALIZED (
     SELECT d.id FROM ${p}deliveries d
-    WHERE d.id = ANY (ARRAY(SELECT id FROM candidates)) AND d.state = 'p' AND d.due_at <= $1::bigint AND ${free}${
-    andOurs("d")
-  }
+    WHERE d.id = ANY (ARRAY(SELECT id FROM candidates)) AND d.state = 'p' AND ${isDue(latest)}
+      AND ${free(latest)}${andOurs("d")}
     FOR NO KEY UPDATE SKIP LOCKED
   ),
   claimed AS (
@@ -90,10 +100,11 @@ export const claimStatements = (p: string): ClaimStatements => {
   const allowances = `allowances AS MATERIALIZED (
     SELECT key::bigint AS subscription_id, value::integer AS allowance FROM json_each_text($6::json)
   )`
+  const isFree = free("$8")
   const held = `held AS MATERIALIZED (${heldText(p)})`
   const dueBy = (dueAt: string, id: string) =>
     `${heads} AND d.subscription_id >= w.subscription_id
-        AND (d.subscription_id, d.due_at, d.id) <= (w.subscription_id, ${dueAt}, ${id}) AND ${free} AND ${isFirst}
+        AND (d.subscription_id, d.due_at, d.id) <= (w.subscription_id, ${dueAt}, ${id}) AND ${isFree} AND ${isFirst}
       ORDER BY d.subscription_id, d.due_at, d.id`
   return {
     quick: {
@@ -102,7 +113,7 @@ export const claimStatements = (p: string): ClaimStatements => {
   ${held},
   earliest AS MATERIALIZED (
     SELECT d.id, d.subscription_id, d.object_type, d.object_id, d.due_at
-    FROM ${heads} AND d.due_at <= (SELECT $1::bigint) AND ${free}
+    FROM ${heads} AND d.due_at <= (SELECT $1::bigint) AND ${isFree}
     ORDER BY d.due_at, d.id LIMIT (SELECT $4::integer) + ${spare}
   ),
   allowed AS MATERIALIZED (
@@ -114,11 +125,12 @@ export const claimStatements = (p: string): ClaimStatements => {
   ),
   firsts AS MATERIALIZED (SELECT d.id FROM allowed d WHERE ${isFirst}),
   judged AS MATERIALIZED (
-    SELECT f.count = $4::integer OR f.count = a.count AND e.count < $4::integer + ${spare} AS decided
-    FROM (SELECT count(*) FROM firsts) f, (SELECT count(*) FROM allowed) a, (SELECT count(*) FROM earliest) e
+    SELECT (f.count = $4::integer OR f.count = a.count AND e.count < $4::integer + ${spare}) AND NOT l.late AS decided, l.late
+    FROM (SELECT count(*) FROM firsts) f, (SELECT count(*) FROM allowed) a, (SELECT count(*) FROM earliest) e,
+      (SELECT EXISTS (SELECT FROM ${heads} AND d.due_at > (SELECT $8::bigint)) AS late) l
   ),
   candidates AS MATERIALIZED (SELECT id FROM firsts WHERE (SELECT decided FROM judged)),
-  ${claimText(p, "$7")}, (SELECT decided FROM judged) AS decided`
+  ${claimText(p, "$7", "$8")}, (SELECT decided FROM judged) AS decided, (SELECT late FROM judged) AS late`
     },
     thorough: {
       name: `${p}delivery_claim`,
@@ -156,7 +168,14 @@ export const claimStatements = (p: string): ClaimStatements => {
     ) c
     ORDER BY c.due_at, c.id LIMIT $4::integer
   ),
-  ${claimText(p, "$7")}, true AS decided`
+  ${claimText(p, "$7", "$8")}, true AS decided, false AS late`
+    },
+    hasten: {
+      name: `${p}delivery_hasten`,
+      text: `UPDATE ${p}deliveries d SET due_at = $1::bigint WHERE d.state = 'p' AND d.id = ANY (ARRAY(
+        SELECT d.id FROM ${heads} AND d.due_at > $2::bigint
+        ORDER BY d.due_at, d.id LIMIT ${maxHastened} FOR NO KEY UPDATE SKIP LOCKED
+      ))`
     }
   }
 }

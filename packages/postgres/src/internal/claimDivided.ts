@@ -1,17 +1,17 @@
 /** The statements that claim deliveries from divided tables, in one transaction. */
 import type { Statement } from "../Database.ts"
-import { claimText, free } from "./claim.ts"
+import { claimText, free, isDue } from "./claim.ts"
 
 /** Rows can be locked only in the partition of one application, so a claim goes from application to application. */
 export interface DividedClaimStatements {
   /**
    * The deliveries to claim, by application. Parameters: now, limit, per subscription, allowances (JSON object by
-   * subscription). It reads all partitions.
+   * subscription), the instant after which times have passed. It reads all partitions.
    */
   readonly overview: Statement
   /**
    * Claims chosen deliveries of an application. Parameters: now, end of the lease, token, application, identifiers (JSON
-   * array), whether the commit need not wait for the disk. The answer is that of `ClaimStatements`.
+   * array), whether the commit need not wait for the disk, the instant after which times have passed. The answer is that of `ClaimStatements`.
    */
   readonly ofApplication: Statement
 }
@@ -28,7 +28,7 @@ export const dividedClaimStatements = (p: string): DividedClaimStatements => ({
       SELECT d.id, d.application_id, d.subscription_id, d.due_at, row_number() OVER (ORDER BY d.due_at, d.id) AS place
       FROM ${p}deliveries d
       WHERE d.application_id = s.application_id AND d.subscription_id = s.id AND d.state = 'p' AND d.head
-        AND d.due_at <= $1::bigint AND ${free} AND NOT EXISTS (
+        AND ${isDue("$5")} AND ${free("$5")} AND NOT EXISTS (
           SELECT FROM ${p}deliveries b
           WHERE b.application_id = d.application_id AND b.subscription_id = d.subscription_id
             AND b.object_type = d.object_type AND b.object_id = d.object_id AND b.id < d.id AND b.state = 'p'
@@ -47,6 +47,6 @@ export const dividedClaimStatements = (p: string): DividedClaimStatements => ({
   ofApplication: {
     name: `${p}delivery_claim_application`,
     text: `WITH candidates AS MATERIALIZED (SELECT value::bigint AS id FROM json_array_elements_text($5::json)),
-  ${claimText(p, "$6", "$4")}, true AS decided`
+  ${claimText(p, "$6", "$7", "$4")}, true AS decided, false AS late`
   }
 })

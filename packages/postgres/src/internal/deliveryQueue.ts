@@ -46,6 +46,7 @@ interface DeliveryOfClaim extends EventRow {
 interface ClaimRow {
   readonly candidates: number
   readonly decided: boolean
+  readonly late: boolean
   readonly deliveries: ReadonlyArray<DeliveryOfClaim> | null
   readonly subscriptions: ReadonlyArray<Versions> | null
 }
@@ -74,7 +75,7 @@ const byDueAt = ({ delivery: a }: Claimed, { delivery: b }: Claimed): number =>
 
 export const make = (database: Database.Service, seal: Seal.Service): DeliveryQueue.Service => {
   const { isDivided, isInProcess, prefix: p, query, transaction, wake, wakeUps } = database
-  const { quick, thorough } = claimStatements(p)
+  const { hasten, quick, thorough } = claimStatements(p)
   const { ofApplication, overview } = dividedClaimStatements(p)
   const findSubscriptions = {
     name: `${p}subscription_find_claimed`,
@@ -171,25 +172,29 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
     text: `WITH given AS (SELECT $1::json AS outgoing), ${outbox(database, "given")}
       SELECT id FROM told ORDER BY id`
   }
+  const latestOf = ({ latest }: ClaimRequest) => latest === undefined ? null : millisOf(latest)
   const allowancesOf = ({ allowances }: ClaimRequest) => JSON.stringify(Object.fromEntries(allowances))
 
   const claimBy = (claim: Statement, request: ClaimRequest, isLazy: boolean): Claiming => {
     const { leaseEnds, limit, now, perSubscription, token } = request
     const times = [millisOf(now), millisOf(leaseEnds)]
-    return query(claim, [...times, token, limit, perSubscription, allowancesOf(request), isLazy])
+    return query(claim, [...times, token, limit, perSubscription, allowancesOf(request), isLazy, latestOf(request)])
   }
 
   const claimWhole = (request: ClaimRequest, isLazy: boolean): Claiming =>
-    Effect.flatMap(
-      claimBy(quick, request, isLazy),
-      (rows) => rows[0]?.decided === false ? claimBy(thorough, request, isLazy) : Effect.succeed(rows)
-    )
+    Effect.flatMap(claimBy(quick, request, isLazy), (rows) => {
+      const [found] = rows
+      if (found === undefined || found.decided) return Effect.succeed(rows)
+      const hastened = found.late ? query(hasten, [millisOf(request.now), latestOf(request)]) : Effect.void
+      return Effect.zipRight(hastened, claimBy(thorough, request, isLazy))
+    })
 
   const claimDivided = (request: ClaimRequest, isLazy: boolean): Claiming => {
     const { leaseEnds, limit, now, perSubscription, token } = request
-    const chosen = query<ChosenRow>(overview, [millisOf(now), limit, perSubscription, allowancesOf(request)])
+    const latest = latestOf(request)
+    const chosen = query<ChosenRow>(overview, [millisOf(now), limit, perSubscription, allowancesOf(request), latest])
     const claimOf = ({ application_id: id, ids }: ChosenRow): Claiming =>
-      query(ofApplication, [millisOf(now), millisOf(leaseEnds), token, String(id), JSON.stringify(ids), isLazy])
+      query(ofApplication, [millisOf(now), millisOf(leaseEnds), token, String(id), JSON.stringify(ids), isLazy, latest])
     return transaction(Effect.flatMap(chosen, (rows) => Effect.map(Effect.forEach(rows, claimOf), (all) => all.flat())))
   }
 

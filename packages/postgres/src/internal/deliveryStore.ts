@@ -1,12 +1,20 @@
 /** The store of deliveries and their attempts. */
-import type { DeliveryFilter, DeliveryStore } from "@startlist/core/Delivery"
+import { type DeliveryFilter, type DeliveryStore, hoursOf } from "@startlist/core/Delivery"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database, Statement } from "../Database.ts"
 import { lookup, rowLock } from "./divided.ts"
 import * as EventLog from "./eventLog.ts"
-import { deliveryColumns, type DeliveryRow, stateLetters, toDelivery, toDeliveryId } from "./deliveryRows.ts"
-import { type Int8, millisOf } from "./rows.ts"
+import {
+  type AttemptRow,
+  deliveryColumns,
+  type DeliveryRow,
+  stateLetters,
+  toAttempt,
+  toDelivery,
+  toDeliveryId
+} from "./deliveryRows.ts"
+import { type Int8, millisOf, millisOrNull } from "./rows.ts"
 
 interface RepeatRow extends DeliveryRow {
   readonly original: Int8
@@ -18,9 +26,11 @@ export const make = (database: Database.Service): DeliveryStore.Service => {
     name: `${p}delivery_find`,
     text: `SELECT ${deliveryColumns} FROM ${p}deliveries d WHERE d.id = $1::bigint`
   }
+  const lettersOf = (state: DeliveryFilter["state"]) =>
+    Option.isSome(state) ? [stateLetters[state.value]] : Object.values(stateLetters)
   /** Merges the next deliveries of each state, in the order of an index, so that few other rows are read. */
   const list = ({ applicationId, order, state }: DeliveryFilter): Statement => {
-    const letters = Option.isSome(state) ? [stateLetters[state.value]] : Object.values(stateLetters)
+    const letters = lettersOf(state)
     const [comparison, direction] = order === undefined ? ["<", "DESC"] : [">", "ASC"]
     const [name, conditionOf] = Option.isSome(applicationId)
       ? ["_application", (letter: string) => `x.application_id = $3::bigint AND x.state = '${letter}'`] as const
@@ -36,6 +46,42 @@ export const make = (database: Database.Service): DeliveryStore.Service => {
       FROM (${letters.map(next).join(" UNION ALL ")}) d
       ORDER BY d.id ${direction} LIMIT $2::integer`
     }
+  }
+  /** The newest deliveries of an application, $3, before $1: $2 of them, from the index in each state. */
+  const newestOf = (columns: string, states: ReadonlyArray<string>) =>
+    `(
+        ${
+      states.map((letter) =>
+        `SELECT * FROM (
+          SELECT ${columns} FROM ${p}deliveries x
+          WHERE x.application_id = $3::bigint AND x.state = '${letter}' AND x.id < $1::bigint
+          ORDER BY x.id DESC LIMIT $2::integer
+        ) ${letter}`
+      ).join(" UNION ALL ")
+    } ORDER BY id DESC LIMIT $2::integer
+      )`
+  /** It ends when it has found enough. Its rows are narrow but for those that it has found. */
+  const search = (letters: ReadonlyArray<string>): Statement => ({
+    name: `${p}delivery_search_${letters.join("")}`,
+    text: `SELECT ${deliveryColumns} FROM (
+        SELECT n.id FROM ${newestOf("x.id, x.event_id, x.object_id, x.event_time", letters)} n
+        WHERE ($5::text IS NULL OR n.event_id = $5::text OR n.object_id::text = $5::text)
+          AND ($6::bigint IS NULL OR n.event_time >= $6::bigint) AND ($7::bigint IS NULL OR n.event_time < $7::bigint)
+        ORDER BY n.id DESC LIMIT $4::integer
+      ) f ${lookup(database, "deliveries", "d", "d.id = f.id AND d.application_id = $3::bigint")}
+      ORDER BY d.id DESC`
+  })
+  /** The last delivery that a search has examined, if it examined as many as it may. */
+  const examined = (letters: ReadonlyArray<string>): Statement => ({
+    name: `${p}delivery_examined_${letters.join("")}`,
+    text: `SELECT n.id FROM ${newestOf("x.id", letters)} n ORDER BY n.id DESC OFFSET $2::integer - 1 LIMIT 1`
+  })
+  // The texts as they are: to take them apart and to count here would cost five times as much.
+  const attempts = {
+    name: `${p}delivery_attempts`,
+    text: `SELECT '[' || string_agg(n.attempts::text, ',') || ']' AS attempts
+      FROM ${newestOf("x.id, x.attempts, x.ended_at", Object.values(stateLetters))} n
+      WHERE n.ended_at IS NULL OR n.ended_at >= $4::bigint`
   }
   const repeats = {
     name: `${p}delivery_repeats`,
@@ -74,6 +120,26 @@ export const make = (database: Database.Service): DeliveryStore.Service => {
       const page = [Option.getOrElse(filter.after, () => start), filter.limit, ...Option.toArray(filter.applicationId)]
       return Effect.map(query<DeliveryRow>(list(filter), page), (rows) => rows.map(toDelivery))
     },
+    search: ({ after, among, applicationId, limit, since, state, text, until }) =>
+      Effect.gen(function*() {
+        const letters = lettersOf(state)
+        const newest = [Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER), among, applicationId]
+        const wanted = [Option.getOrNull(text), millisOrNull(since), millisOrNull(until)]
+        const rows = yield* query<DeliveryRow>(search(letters), [...newest, limit + 1, ...wanted])
+        const deliveries = rows.slice(0, limit).map(toDelivery)
+        if (rows.length > limit) return { deliveries, next: Option.fromNullable(deliveries.at(-1)?.id) }
+        const [last] = yield* query<{ readonly id: Int8 }>(examined(letters), newest)
+        return { deliveries, next: Option.map(Option.fromNullable(last), ({ id }) => toDeliveryId(id)) }
+      }),
+    attemptHours: (id, since, among) =>
+      Effect.map(
+        query<{ readonly attempts: string | null }>(attempts, [Number.MAX_SAFE_INTEGER, among, id, millisOf(since)]),
+        ([row]) => {
+          const all: ReadonlyArray<ReadonlyArray<AttemptRow>> = JSON.parse(row?.attempts ?? "[]")
+          const recent = all.flat().filter(([at]) => at >= since.epochMillis)
+          return hoursOf(recent.map(toAttempt), since)
+        }
+      ),
     repeats: (deliveries) => {
       const originals = deliveries.map(({ applicationId, event, id }) => ({
         id,

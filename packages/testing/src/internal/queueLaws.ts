@@ -1,6 +1,6 @@
 /** Laws of the queue: contents of claims and settlements, long queues, wake-ups, and changes during a claim. */
 import { first } from "@startlist/core/ApplicationSecret"
-import { State } from "@startlist/core/Delivery"
+import { hoursOf, searchIn, State } from "@startlist/core/Delivery"
 import { Audience } from "@startlist/core/Event"
 import { maxId } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
@@ -110,6 +110,68 @@ export const queueLaws: LawGroup<Stores> = {
       same(yield* f.claimAt(25), [], "what overtakes it")
       const fourth = (yield* f.claimAt(41)).map(({ delivery }) => delivery.id)
       same(new Set(fourth), new Set([one.delivery.id, two.delivery.id]))
+    }),
+    queueLaw("a due time or a lease after the latest instant has passed: the clock was set back", function*(f) {
+      const { app } = yield* f.subscribed
+      yield* f.enqueue(app, [f.event(1, at(0)), f.event(2, at(200)), f.event(3, at(3600)), f.event(3, at(3600))])
+      const latest = at(200)
+      const early = { leaseEnds: at(15), latest }
+      same(objectsOf(yield* f.claim(early)), [1, 3], "what is claimed early")
+      same(yield* f.claim(early), [], "what is claimed during the lease")
+      const again = yield* f.claim({ ...early, latest: at(14) })
+      same(new Set(objectsOf(again)), new Set([1, 2, 3]), "what is claimed by a clock that was set back again")
+      yield* f.settle(again)
+      same(objectsOf(yield* f.claim(early)), [3], "the next event of an object")
+    }),
+    queueLaw("a search finds what is wanted among the newest deliveries, and says where to continue", function*(f) {
+      const { app } = yield* f.subscribed
+      const other = yield* f.subscribed
+      for (const one of [app, other.app]) yield* f.enqueue(one, Arr.makeBy(12, (n) => f.event(1 + n % 3, at(n))))
+      const half = (yield* f.claimAt(20)).filter((_, place) => place % 2 === 0)
+      yield* f.settle(half, { state: "delivered", endedAt: Option.some(at(21)) })
+      const listed = [...yield* f.listed(app)].reverse()
+      const some = <A>(...values: ReadonlyArray<A>) =>
+        FastCheck.option(FastCheck.constantFrom(...values), { freq: 2 }).map(Option.fromNullable)
+      const searches = FastCheck.record({
+        state: some(...State.literals),
+        text: some("1", "3", listed[4]?.event.id ?? "", "nothing"),
+        since: some(at(0), at(5)),
+        until: some(at(5), at(100)),
+        after: some(...listed.map(({ id }) => id)),
+        limit: FastCheck.integer({ min: 1, max: 13 }),
+        among: FastCheck.integer({ min: 1, max: 13 })
+      })
+      yield* forEach(searches, 60, function*(wanted) {
+        const search = { ...wanted, applicationId: app.id }
+        const newest = listed.filter(({ id, state }) =>
+          !Option.exists(wanted.state, (one) => one !== state) && !Option.exists(wanted.after, (last) => id >= last)
+        )
+        same(yield* f.deliveries.search(search), searchIn(search, newest.slice(0, wanted.among)))
+      })
+    }),
+    queueLaw("attempts are counted by the hours in which they started", function*(f) {
+      const { app } = yield* f.subscribed
+      const wanted = FastCheck.record({ hour: FastCheck.integer({ min: -3, max: 3 }), attempts })
+      yield* forEach(FastCheck.array(wanted, { minLength: 1, maxLength: 6 }), 12, function*(drawn) {
+        const { attemptHours } = f.deliveries
+        yield* f.enqueue(app, f.events(Arr.range(1, drawn.length)))
+        const claimed = yield* f.claim()
+        for (const [place, { attempts, hour }] of drawn.entries()) {
+          const tried = attempts.map((one, number) => ({ ...one, at: at(3600 * hour + 700 * number) }))
+          yield* f.settle(claimed.slice(place, place + 1), {
+            state: "exhausted",
+            attempts: tried,
+            endedAt: Option.some(at(1e6))
+          })
+        }
+        const all = (yield* f.listed(app)).reverse()
+        for (const among of [1, 4, 1000]) {
+          const newest = all.slice(0, among).flatMap(({ attempts }) => attempts)
+          for (const since of [at(0), at(-3600)]) {
+            same(yield* attemptHours(app.id, since, among), hoursOf(newest, since))
+          }
+        }
+      })
     }),
     queueLaw("a claim that is interrupted at any moment takes all of its deliveries, or none", function*(f) {
       const { app } = yield* f.subscribed

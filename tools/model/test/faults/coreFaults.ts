@@ -251,9 +251,9 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
   ...inCore("internal/memoryDeliveries.ts", lawsAndRules, {
     "deliveries outlive their subscription": ["  pending.delete(queued.delivery.id)\n}", "}"],
     "later events overtake earlier ones": ["if (isFirst) found", "found"],
-    "a claim ignores leases": ["Math.max(dueAt.epochMillis, leaseEnds)", "dueAt.epochMillis"],
+    "a claim ignores leases": ["Math.max(passed(dueAt.epochMillis), passed(leaseEnds))", "passed(dueAt.epochMillis)"],
     "a lease never ends": ["onSome: ({ leaseEnds }) => leaseEnds", "onSome: () => Infinity"],
-    "what is not due is claimed": ["Math.max(dueAt.epochMillis, leaseEnds)", "leaseEnds"],
+    "what is not due is claimed": ["Math.max(passed(dueAt.epochMillis), passed(leaseEnds))", "passed(leaseEnds)"],
     "one subscription may take all": [
       "if (count > (request.allowances.get(subscriptionId) ?? request.perSubscription)) return false\n"
     ],

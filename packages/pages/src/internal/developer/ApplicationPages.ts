@@ -9,7 +9,6 @@ import * as Schema from "effect/Schema"
 import type { Application, InvalidApplication, Settings } from "@startlist/core/Application"
 import { live } from "@startlist/core/ApplicationSecret"
 import { Applications, type Created, type Registered } from "@startlist/core/Applications"
-import type { Deliveries } from "@startlist/core/Deliveries"
 import { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import type { Secrets } from "@startlist/core/Secrets"
@@ -30,7 +29,7 @@ import { ApplicationsView, readSettings, type Refused } from "./ApplicationsView
 import { ApplicationView } from "./ApplicationView.tsx"
 import * as Owner from "./Owner.ts"
 import { SecretView } from "./SecretViews.tsx"
-import * as SentDeliveries from "./SentDeliveries.ts"
+import { SentDeliveries } from "./SentDeliveries.ts"
 import type { WebhookProblem } from "./WebhookCard.tsx"
 
 const pageSize = 50
@@ -38,10 +37,10 @@ const pageSize = 50
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | OAuth | Secrets | Subscriptions | FailureLimit | Authentication
+  Applications | OAuth | SentDeliveries | Secrets | Subscriptions | FailureLimit | Authentication
 > = Effect.gen(function*() {
   const applications = yield* Applications
-  const sent = yield* SentDeliveries.make
+  const sent = yield* SentDeliveries
   const oauth = yield* OAuth
   const subscriptions = yield* Subscriptions
   const policy = yield* Policy
@@ -158,7 +157,7 @@ export const make: Effect.Effect<
         authorizationLink: linkOf(application),
         subscribeAt: `${baseUrl}/api/v1/webhook_subscription`,
         subscription: yield* subscriptions.findByApplication(application.id),
-        hours: yield* sent.lastDay(application.id),
+        hours: yield* sent.lastDay(application),
         secrets: live(application.secrets, yield* DateTime.now),
         formKey: yield* formKeys.make,
         overlap: policy.secretOverlap

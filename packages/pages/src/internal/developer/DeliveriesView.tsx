@@ -7,7 +7,7 @@ import { textsIn } from "../Locale.ts"
 import { Instant, type Row, Table } from "../Elements.tsx"
 import { ApplicationLayout } from "./ApplicationLayout.tsx"
 import { AttemptChart } from "./AttemptChart.tsx"
-import type { AttemptHour } from "./AttemptHours.ts"
+import type { AttemptHour } from "@startlist/core/Delivery"
 import { about, Outcome, outcomeOf } from "./DeliveryView.tsx"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 

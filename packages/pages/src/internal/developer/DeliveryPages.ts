@@ -20,7 +20,7 @@ import { DeliveriesView, everything, listUrl, type Typed } from "./DeliveriesVie
 import { DeliveryView } from "./DeliveryView.tsx"
 import { sentNow } from "./Signed.ts"
 import * as Owner from "./Owner.ts"
-import * as SentDeliveries from "./SentDeliveries.ts"
+import { SentDeliveries } from "./SentDeliveries.ts"
 
 const pageSize = 25
 
@@ -38,11 +38,11 @@ const parseInstant = (typed: string): Option.Option<DateTime.Utc> => {
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | Subscriptions | FailureLimit | Authentication
+  Applications | Deliveries | SentDeliveries | Subscriptions | FailureLimit | Authentication
 > = Effect.gen(function*() {
   const applications = yield* Applications
   const deliveries = yield* Deliveries
-  const sent = yield* SentDeliveries.make
+  const sent = yield* SentDeliveries
   const subscriptions = yield* Subscriptions
   const owner = yield* Owner.make
   const { spend } = yield* OwnerLimits.make
@@ -59,8 +59,7 @@ export const make: Effect.Effect<
     Effect.gen(function*() {
       const { after = Option.none(), failedSince, redelivered = Option.none() } = shown
       const applicationId = context.application.id
-      const found = yield* sent.search({
-        applicationId,
+      const found = yield* sent.search(context.application, {
         state: decodeState(typed.state),
         text: Option.filter(Option.some(typed.text.trim()), (text) => text !== ""),
         since: parseInstant(typed.since),
@@ -75,7 +74,7 @@ export const make: Effect.Effect<
         redelivered,
         deliveries: found.deliveries,
         repeats: yield* deliveries.repeats(found.deliveries),
-        hours: yield* sent.lastDay(applicationId),
+        hours: yield* sent.lastDay(context.application),
         isFirst: Option.isNone(after),
         isRepeatable: Option.isSome(yield* subscriptions.findByApplication(applicationId)),
         next: found.next

@@ -4,7 +4,6 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Application } from "@startlist/core/Application"
 import { Applications } from "@startlist/core/Applications"
-import type { Deliveries } from "@startlist/core/Deliveries"
 import type { StoreError } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { type Action, Audit, Party } from "@startlist/http/Audit"
@@ -18,7 +17,7 @@ import * as ErrorPage from "../ErrorPage.ts"
 import * as Forms from "../Forms.ts"
 import * as Page from "../Page.ts"
 import * as Locale from "../Locale.ts"
-import * as SentDeliveries from "./SentDeliveries.ts"
+import { SentDeliveries } from "./SentDeliveries.ts"
 
 /** Path of the list of a platform user's applications. */
 export const home = "/developer/applications"
@@ -76,10 +75,10 @@ export interface OwnerPages {
 export const make: Effect.Effect<
   OwnerPages,
   never,
-  Applications | Deliveries | Subscriptions | Authentication
+  Applications | SentDeliveries | Subscriptions | Authentication
 > = Effect.gen(function*() {
   const applications = yield* Applications
-  const sent = yield* SentDeliveries.make
+  const sent = yield* SentDeliveries
   const subscriptions = yield* Subscriptions
   const authentication = yield* Authentication
   const audit = yield* Audit

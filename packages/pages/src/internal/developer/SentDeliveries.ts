@@ -1,110 +1,119 @@
-/** Searches and repeats of deliveries for the owners of applications. */
+/** Searches, charts and repeats of deliveries for the owners of applications. One of them costs more than a page. */
+import * as Cache from "effect/Cache"
+import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import type { ApplicationId } from "@startlist/core/Application"
+import type { Application, ApplicationId } from "@startlist/core/Application"
 import { Deliveries } from "@startlist/core/Deliveries"
-import type { Delivery, DeliveryId, State } from "@startlist/core/Delivery"
+import type {
+  AttemptHour,
+  Delivery,
+  DeliveryId,
+  DeliverySearch,
+  FoundDeliveries,
+  State
+} from "@startlist/core/Delivery"
 import type { StoreError } from "@startlist/core/Store"
-import { type AttemptHour, lastDayOf, startOfLastDay } from "./AttemptHours.ts"
+import type { UserId } from "@startlist/core/User"
+import { TooMany } from "@startlist/http/Refusal"
 
-/** A search for deliveries of an application. */
-export interface Search {
-  readonly applicationId: ApplicationId
-  readonly state: Option.Option<State>
-  /** The identifier of the object that the event is about, or the `webhook-id`. */
-  readonly text: Option.Option<string>
-  /** The event occurred at or after `since`, and before `until`. */
-  readonly since: Option.Option<DateTime.Utc>
-  readonly until: Option.Option<DateTime.Utc>
-  readonly after: Option.Option<DeliveryId>
-  /** Maximum number of deliveries in the answer. */
-  readonly limit: number
+/** What an owner looks for. */
+export type Search = Omit<DeliverySearch, "applicationId" | "among">
+
+export class SentDeliveries extends Context.Tag("@startlist/pages/SentDeliveries")<
+  SentDeliveries,
+  SentDeliveries.Service
+>() {}
+
+export declare namespace SentDeliveries {
+  export interface Service {
+    /** Looks for deliveries among the next `searchLimit` of an application, newest first. */
+    readonly search: (
+      application: Application,
+      search: Search
+    ) => Effect.Effect<FoundDeliveries, StoreError | TooMany>
+    /** The newest delivery that failed, if none was delivered since. */
+    readonly failing: (id: ApplicationId) => Effect.Effect<Option.Option<Delivery>, StoreError>
+    /**
+     * Delivers events again that failed since an instant, about `againLimit` at most. Leaves out those that were delivered
+     * again since, or overtaken by a newer event of their object. So it can be repeated. Returns their number.
+     */
+    readonly redeliverFailed: (id: ApplicationId, since: DateTime.Utc) => Effect.Effect<number, StoreError>
+    /**
+     * The present hour and the 23 before it, oldest first, from the newest `searchLimit` deliveries, as they were at most
+     * a minute ago.
+     */
+    readonly lastDay: (application: Application) => Effect.Effect<ReadonlyArray<AttemptHour>, StoreError | TooMany>
+  }
 }
 
-export interface Found {
-  readonly deliveries: ReadonlyArray<Delivery>
-  /** Where to continue, if there may be more. */
-  readonly next: Option.Option<DeliveryId>
-}
-
-export interface SentDeliveries {
-  /** Looks for deliveries among the next `searchLimit` of an application, newest first. */
-  readonly search: (search: Search) => Effect.Effect<Found, StoreError>
-  /** The newest delivery that failed, if none was delivered since. */
-  readonly failing: (id: ApplicationId) => Effect.Effect<Option.Option<Delivery>, StoreError>
-  /**
-   * Delivers events again that failed since an instant, about `againLimit` at most. Leaves out those that were delivered
-   * again since, or overtaken by a newer event of their object. So it can be repeated. Returns their number.
-   */
-  readonly redeliverFailed: (id: ApplicationId, since: DateTime.Utc) => Effect.Effect<number, StoreError>
-  /** The present hour and the 23 before it, oldest first, from the newest `searchLimit` deliveries. */
-  readonly lastDay: (id: ApplicationId) => Effect.Effect<ReadonlyArray<AttemptHour>, StoreError>
-}
-
-/** Maximum number of deliveries that one search or one chart reads. */
+/** Maximum number of deliveries that one search or one chart examines. */
 export const searchLimit = 5000
 
 /** Number of failed deliveries that are delivered again at a time. */
 const againLimit = 500
 
-/** Number of deliveries that are read at a time. */
-const pageSize = 500
+/** Searches and charts of one owner run one after the other. More than this number may not wait. */
+const maxTurns = 8
 
-const isWanted = ({ since, text, until }: Search, { event }: Delivery): boolean =>
-  !Option.exists(text, (wanted) => wanted !== event.id && wanted !== String(event.objectId)) &&
-  !Option.exists(since, DateTime.greaterThan(event.time)) &&
-  !Option.exists(until, DateTime.lessThanOrEqualTo(event.time))
+/** Runs effects of one owner one after the other. Refuses those that would wait behind too many. */
+const makeTurns = () => {
+  const turns = new Map<UserId, { readonly semaphore: Effect.Semaphore; count: number }>()
+  return <A, E, R>(owner: UserId, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | TooMany, R> =>
+    Effect.acquireUseRelease(
+      Effect.suspend(() => {
+        const turn = turns.get(owner) ?? { semaphore: Effect.unsafeMakeSemaphore(1), count: 0 }
+        if (turn.count >= maxTurns) return TooMany.after(Duration.seconds(1))
+        turn.count++
+        turns.set(owner, turn)
+        return Effect.succeed(turn)
+      }),
+      ({ semaphore }) => Effect.acquireUseRelease(semaphore.take(1), () => effect, () => semaphore.release(1)),
+      (turn) => Effect.sync(() => --turn.count === 0 && turns.delete(owner))
+    )
+}
 
-const lastId = (page: ReadonlyArray<Delivery>): Option.Option<DeliveryId> =>
-  Option.map(Option.fromNullable(page.at(-1)), ({ id }) => id)
+const hour = Duration.hours(1)
 
-export const make: Effect.Effect<SentDeliveries, never, Deliveries> = Effect.map(Deliveries, (deliveries) => {
-  const newest = (id: ApplicationId, state: Option.Option<State>, after: Option.Option<DeliveryId>, limit: number) =>
-    deliveries.list({ applicationId: Option.some(id), state, after, limit })
+/** The start of the last day: the full hour 23 hours before the present hour. */
+const startOfLastDay = (now: DateTime.Utc): DateTime.Utc =>
+  DateTime.subtract(DateTime.startOf(now, "hour"), { hours: 23 })
 
-  const search = Effect.fn("SentDeliveries.search")(function*(wanted: Search) {
-    const { applicationId, limit, since, state, text, until } = wanted
+const emptyHour = (startsAt: DateTime.Utc): AttemptHour => ({
+  startsAt,
+  delivered: 0,
+  failed: 0,
+  latency: Option.none()
+})
+
+export const make: Effect.Effect<SentDeliveries.Service, never, Deliveries> = Effect.gen(function*() {
+  const deliveries = yield* Deliveries
+  const inTurn = makeTurns()
+
+  const search = Effect.fn("SentDeliveries.search")(function*({ id, ownerId }: Application, wanted: Search) {
+    const { limit, since, text, until } = wanted
     const isList = Option.isNone(text) && Option.isNone(since) && Option.isNone(until)
-    const size = isList ? limit + 1 : pageSize
-    const found: Array<Delivery> = []
-    let next = wanted.after
-    for (let seen = 0; seen < searchLimit; seen += size) {
-      const page = yield* newest(applicationId, state, next, size)
-      for (const delivery of page) {
-        if (isWanted(wanted, delivery)) found.push(delivery)
-        if (found.length > limit) {
-          const shown = found.slice(0, limit)
-          return { deliveries: shown, next: lastId(shown) }
-        }
-      }
-      if (page.length < size) return { deliveries: found, next: Option.none() }
-      next = lastId(page)
-    }
-    return { deliveries: found, next }
+    const searching = deliveries.search({
+      ...wanted,
+      applicationId: id,
+      among: isList ? limit + 1 : searchLimit
+    })
+    return yield* isList ? searching : inTurn(ownerId, searching)
   })
 
   const failing = Effect.fn("SentDeliveries.failing")(function*(id: ApplicationId) {
     const newestIn = (state: State) =>
-      Effect.map(newest(id, Option.some(state), Option.none(), 1), ([found]) => Option.fromNullable(found))
+      Effect.map(
+        deliveries.list({ applicationId: Option.some(id), state: Option.some(state), after: Option.none(), limit: 1 }),
+        ([found]) => Option.fromNullable(found)
+      )
     const failed = yield* newestIn("exhausted")
     if (Option.isNone(failed)) return failed
     const delivered = yield* newestIn("delivered")
     return Option.filter(failed, (failed) => !Option.exists(delivered, ({ id }) => id > failed.id))
-  })
-
-  /** Reads the newest deliveries, at most `searchLimit`, until `isEnough`. */
-  const readNewest = Effect.fnUntraced(function*(
-    id: ApplicationId,
-    isEnough: (page: ReadonlyArray<Delivery>) => boolean
-  ) {
-    const read: Array<Delivery> = []
-    while (read.length < searchLimit) {
-      const page = yield* newest(id, Option.none(), lastId(read), pageSize)
-      read.push(...page)
-      if (page.length < pageSize || isEnough(page)) break
-    }
-    return read
   })
 
   const redeliverFailed = Effect.fn("SentDeliveries.redeliverFailed")(function*(
@@ -123,13 +132,21 @@ export const make: Effect.Effect<SentDeliveries, never, Deliveries> = Effect.map
     return count
   })
 
-  const lastDay = Effect.fn("SentDeliveries.lastDay")(function*(id: ApplicationId) {
-    const now = yield* DateTime.now
-    const start = startOfLastDay(now)
-    const isOver = ({ endedAt }: Delivery) => Option.exists(endedAt, ({ epochMillis }) => epochMillis < start)
-    const read = yield* readNewest(id, (page) => page.every(isOver))
-    return lastDayOf(read.flatMap(({ attempts }) => attempts), now)
+  const charts = yield* Cache.makeWith({
+    capacity: 1000,
+    timeToLive: (exit) => Exit.isSuccess(exit) ? Duration.minutes(1) : Duration.zero,
+    lookup: (id: ApplicationId) =>
+      Effect.gen(function*() {
+        const start = startOfLastDay(yield* DateTime.now)
+        const found = yield* deliveries.attemptHours(id, start, searchLimit)
+        const hours = new Map(found.map((one) => [one.startsAt.epochMillis, one]))
+        return Array.from({ length: 24 }, (_, place) => {
+          const startsAt = DateTime.addDuration(start, Duration.times(hour, place))
+          return hours.get(startsAt.epochMillis) ?? emptyHour(startsAt)
+        })
+      })
   })
+  const lastDay = ({ id, ownerId }: Application) => inTurn(ownerId, charts.get(id))
 
   return { failing, lastDay, redeliverFailed, search }
 })

@@ -21,12 +21,13 @@ import type { FailureLimit } from "@startlist/http/FailureLimit"
 import type { Authentication } from "../../Authentication.ts"
 import * as Page from "../Page.ts"
 import * as Owner from "./Owner.ts"
+import type { SentDeliveries } from "./SentDeliveries.ts"
 import { SigningView } from "./SecretViews.tsx"
 
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | Subscriptions | FailureLimit | Authentication
+  Applications | Deliveries | SentDeliveries | Subscriptions | FailureLimit | Authentication
 > = Effect.gen(function*() {
   const deliveries = yield* Deliveries
   const applications = yield* Applications

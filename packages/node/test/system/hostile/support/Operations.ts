@@ -64,7 +64,12 @@ export const described = async (service: MeasuredService): Promise<ReadonlyArray
 /** The routes that the program puts together, documented or not. */
 export const routed: Effect.Effect<ReadonlyArray<Operation>> = Effect.gen(function*() {
   const page = { contentType: "", body: "" }
-  const status = yield* Status.routes(Redacted.make("no token"), yield* Ref.make(false), Effect.succeed(page))
+  const status = yield* Status.routes(
+    Redacted.make("no token"),
+    yield* Ref.make(false),
+    { check: Effect.void },
+    Effect.succeed(page)
+  )
   const routes = [...status, ...yield* Service.apiRoutes]
   return routes.flatMap(({ methods, path }) =>
     Object.keys(methods).map((method): Operation => ({ method, path, query: [], body: { _tag: "None" } }))

@@ -41,6 +41,7 @@ export class NotRedirectable extends Data.TaggedError("NotRedirectable")<{
     | "ambiguous_redirect_uri"
 }> {}
 
+/** The checked request of `/oauth/authorize`, and the answers to it. */
 export interface Authorization {
   /**
    * Checks a request. Fails with `AuthorizationRefused` if the application gets the error (`sendBack`), and with
@@ -101,6 +102,7 @@ const append = (uri: string, parameters: Fields): string => {
   return `${uri}${separator}${write(parameters)}`
 }
 
+/** The authorization endpoint without pages, over the core. */
 export const make: Effect.Effect<Authorization, never, OAuth> = Effect.gen(function*() {
   const oauth = yield* OAuth
   const audit = yield* Audit

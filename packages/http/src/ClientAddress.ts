@@ -1,6 +1,7 @@
 /** The address of a client behind proxies that the operator trusts, and its network. */
 import ipaddr from "ipaddr.js"
 
+/** A network: its address and the length of its prefix in bits. */
 export type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
 
 /** Parses CIDRs. Throws on an invalid one, which the configuration has excluded. */
@@ -49,11 +50,35 @@ const parseEntry = (entry: string): string | undefined => {
   return isAddress ? ipaddr.process(address).toString() : undefined
 }
 
-/** The network of one customer: an IPv4 address, or the /64 of an IPv6 address, since one person has a whole /64. */
-export const networkOf = (address: string): string => {
-  if (!address.includes(":") || !ipaddr.IPv6.isValid(address)) return address
-  const parsed = ipaddr.IPv6.parse(address)
-  return parsed.isIPv4MappedAddress()
-    ? parsed.toIPv4Address().toString()
-    : parsed.parts.slice(0, 4).map((part) => part.toString(16)).join(":")
+/** A network, and the number of customers whose share of a limit it has. */
+export interface Share {
+  readonly network: string
+  readonly share: number
 }
+
+/** A household has a /64 or a /56, a company or hoster a /48. */
+const ipv6Networks = [
+  { bits: 64, share: 1 },
+  { bits: 56, share: 4 },
+  { bits: 48, share: 16 }
+] as const
+
+/** The networks of an address, the narrowest first: an IPv4 address, or the /64, the /56 and the /48 of an IPv6 address. */
+export const networksOf = (address: string): readonly [Share, ...ReadonlyArray<Share>] => {
+  if (!address.includes(":") || !ipaddr.IPv6.isValid(address)) return [{ network: address, share: 1 }]
+  const parsed = ipaddr.IPv6.parse(address)
+  if (parsed.isIPv4MappedAddress()) return [{ network: parsed.toIPv4Address().toString(), share: 1 }]
+  const parts = parsed.parts.slice(0, 4)
+  const inNetwork = ({ bits, share }: typeof ipv6Networks[number]): Share => ({
+    network: `${parts.map((part, place) => (part & maskOf(bits - 16 * place)).toString(16)).join(":")}::/${bits}`,
+    share
+  })
+  const [household, ...wider] = ipv6Networks
+  return [inNetwork(household), ...wider.map(inNetwork)]
+}
+
+/** The mask of the first bits of a group of 16. */
+const maskOf = (bits: number): number => 0xffff & (0xffff << (16 - Math.max(0, Math.min(16, bits))))
+
+/** The network of one customer: an IPv4 address, or the /64 of an IPv6 address, since one person has a whole /64. */
+export const networkOf = (address: string): string => networksOf(address)[0].network

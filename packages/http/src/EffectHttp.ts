@@ -16,12 +16,13 @@ import type { OAuth } from "@startlist/core/OAuth"
 import * as ApiResponse from "./api/ApiResponse.ts"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
-import { Body } from "./internal/boundedBody.ts"
+import { Body } from "./BoundedBody.ts"
 import { broken, parseTarget, readBefore, refusalOf, tooLate, tooSlow } from "./internal/requestHead.ts"
 import * as Http from "./Http.ts"
 import type { Refusal } from "./Refusal.ts"
 import { HttpConfig } from "./HttpConfig.ts"
 
+/** Settings of this binding. */
 export interface Options {
   /** Timeout for receiving the body, and for handling the request. Default: 30 seconds each. */
   readonly timeout?: Duration.DurationInput

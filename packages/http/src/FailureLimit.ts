@@ -1,51 +1,61 @@
 /** Limits on failures: the number of failed attempts before the next one must wait. */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Clock from "effect/Clock"
 import * as Layer from "effect/Layer"
-import { networkOf } from "./ClientAddress.ts"
-import QuickLRU from "quick-lru"
+import * as Option from "effect/Option"
+import { networksOf } from "./ClientAddress.ts"
 
-/** Maximum number of failures within a window, which starts with the first of them. */
-export interface Limit {
+/** A maximum number of attempts within a window, which starts with the first of them. */
+export interface Rate {
   readonly count: number
   readonly window: Duration.Duration
 }
 
-/** A counter of failures, such as that of an account and a network. */
+/** A rate with a name. Each limit has a store of its own, so that the counters of one never push out those of another. */
+export interface Limit extends Rate {
+  readonly name: string
+  /** Whether all nodes must share the counters. Default: each node may have its own. */
+  readonly ofInstallation?: boolean
+}
+
+/** A counter, such as that of an account and a network. */
 export interface Key {
   readonly limit: Limit
-  /** Unique over all limits. */
+  /** Unique within the limit. */
   readonly value: string
 }
 
-/** Client authentication. Only failures are counted, and a correct secret is never refused. */
-const clientLimit: Limit = { count: 30, window: Duration.minutes(1) }
-const clientNetworkLimit: Limit = { count: 300, window: Duration.minutes(1) }
+/** The keys of a limit per network. The wider networks of an IPv6 address count too: one customer may have them all. */
+export const networkKeys = (limit: Limit, address: string): ReadonlyArray<Key> =>
+  networksOf(address).map(({ network, share }) => ({
+    limit: share === 1 ? limit : { ...limit, name: `${limit.name} times ${share}`, count: limit.count * share },
+    value: network
+  }))
 
-/** The keys for a failed authentication of a client: that client from that network, and the network. */
+/** Client authentication. Only failures are counted, and a correct secret is never refused. */
+const clientLimit: Limit = { name: "client from a network", count: 30, window: Duration.minutes(1) }
+const clientNetworkLimit: Limit = { name: "clients of a network", count: 300, window: Duration.minutes(1) }
+
+/** The keys for a failed authentication of a client: that client from that network, and the networks. */
 export const clientKeys = (clientId: number, address: string): ReadonlyArray<Key> => [
-  { limit: clientLimit, value: `client:${clientId}@${networkOf(address)}` },
-  { limit: clientNetworkLimit, value: `clients@${networkOf(address)}` }
+  { limit: clientLimit, value: `${clientId}@${networksOf(address)[0].network}` },
+  ...networkKeys(clientNetworkLimit, address)
 ]
 
 /** Refused revocations. Only their audit entries are limited, since anybody can cause them. */
-const refusedRevocationLimit: Limit = { count: 30, window: Duration.minutes(1) }
+const refusedRevocationLimit: Limit = { name: "refused revocations", count: 30, window: Duration.minutes(1) }
 
-/** The keys for the audit of refused revocations: the network. */
-export const refusedRevocationKeys = (address: string): ReadonlyArray<Key> => [
-  { limit: refusedRevocationLimit, value: `revocations@${networkOf(address)}` }
-]
+/** The keys for the audit of refused revocations: the networks. */
+export const refusedRevocationKeys = (address: string): ReadonlyArray<Key> =>
+  networkKeys(refusedRevocationLimit, address)
 
 /** Requests with a wrong operator token. The right token is never refused because of them. */
-const operatorLimit: Limit = { count: 30, window: Duration.minutes(1) }
+const operatorLimit: Limit = { name: "operator tokens", count: 30, window: Duration.minutes(1) }
 
-/** The key for a wrong operator token: its network, for all endpoints together. */
-export const operatorKeys = (address: string): ReadonlyArray<Key> => [
-  { limit: operatorLimit, value: `operator@${networkOf(address)}` }
-]
+/** The keys for a wrong operator token: its networks, for all endpoints together. */
+export const operatorKeys = (address: string): ReadonlyArray<Key> => networkKeys(operatorLimit, address)
 
 /** Counts attempts. Nodes may share the counters. They may be lost at a restart. */
 export class FailureLimit extends Context.Tag("@startlist/http/FailureLimit")<FailureLimit, FailureLimit.Service>() {}
@@ -62,32 +72,56 @@ export declare namespace FailureLimit {
   }
 }
 
-/** The failures of one key within a window that began with the first of them. */
-interface Count {
+/** The attempts of one key within a window that began with the first of them. */
+interface Counter {
   count: number
   readonly endsAt: number
 }
 
+/** Maximum number of keys of one limit. Each takes about 200 bytes. */
+const maxKeys = 10_000
+
+/** Number of keys that are removed together, because finding them takes milliseconds. */
+const batch = maxKeys / 10
+
 /**
- * Maximum number of keys (up to twice this between evictions). Least recently used keys are evicted first, so the keys of an
- * attacked account stay.
+ * Removes the counters whose window is over, then those with the smallest counts, the oldest first. So strangers who use
+ * many keys cannot make the service forget a key that is close to its limit.
  */
-const maxSize = 50_000
+const makeRoom = (counters: Map<string, Counter>, now: number): void => {
+  for (const [value, { endsAt }] of counters) if (endsAt <= now) counters.delete(value)
+  if (counters.size <= maxKeys - batch) return
+  const smallestFirst = [...counters].sort(([, one], [, other]) => one.count - other.count)
+  for (const [value] of smallestFirst.slice(0, batch)) counters.delete(value)
+}
 
 /** Counts in memory. Each process has its own counters, which a restart resets. */
 export const layerMemory: Layer.Layer<FailureLimit> = Layer.sync(FailureLimit, () => {
-  const counts = new QuickLRU<string, Count>({ maxSize })
+  const stores = new Map<string, Map<string, Counter>>()
 
-  /** The count of the present window. */
-  const current = ({ value }: Key, now: number): Count | undefined => {
-    const known = counts.get(value)
+  const storeOf = ({ name }: Limit): Map<string, Counter> => {
+    const store = stores.get(name) ?? new Map<string, Counter>()
+    stores.set(name, store)
+    return store
+  }
+
+  /** The counter of the present window. */
+  const current = ({ limit, value }: Key, now: number): Counter | undefined => {
+    const known = storeOf(limit).get(value)
     return known !== undefined && known.endsAt > now ? known : undefined
   }
 
   const count = (key: Key, now: number): void => {
     const known = current(key, now)
-    if (known !== undefined) known.count++
-    else counts.set(key.value, { count: 1, endsAt: now + Duration.toMillis(key.limit.window) })
+    if (known !== undefined) {
+      known.count++
+      return
+    }
+    const store = storeOf(key.limit)
+    if (store.size >= maxKeys) makeRoom(store, now)
+    // Removed first, so that the order of the keys is that of their windows.
+    store.delete(key.value)
+    store.set(key.value, { count: 1, endsAt: now + Duration.toMillis(key.limit.window) })
   }
 
   /** Milliseconds until the key has attempts left. */

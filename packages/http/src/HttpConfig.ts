@@ -30,6 +30,7 @@ export const local: HttpConfig.Service = {
   operatorToken: Option.none()
 }
 
+/** Settings of the HTTP side. By default, those of a service on this machine. */
 export class HttpConfig extends Context.Reference<HttpConfig>()("@startlist/http/HttpConfig", {
   defaultValue: (): HttpConfig.Service => local
 }) {}

@@ -21,6 +21,7 @@ export class MountedPaths extends Context.Reference<MountedPaths>()("@startlist/
 /** Routes that are made together, with the services that they need. */
 export type Routes<R> = Effect.Effect<ReadonlyArray<Router.Route>, never, R>
 
+/** Settings of a mounted handler. */
 export interface Options<R> {
   /** Prefix of the request paths. Default: the path of `HttpConfig.authUrl`. */
   readonly prefix?: string

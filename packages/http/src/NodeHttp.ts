@@ -13,12 +13,13 @@ import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
 import { answerInvalid, lingering, makeTurns } from "./internal/connections.ts"
 import { type Complete, makeRunner, start as startLayers } from "./internal/fiberRuntime.ts"
-import { hasBody, readBody } from "./internal/boundedBody.ts"
+import { hasBody, readBody } from "./BoundedBody.ts"
 import * as RequestHead from "./internal/requestHead.ts"
 import { type Handler, hasContent, maxHeaders, type Request, type Response } from "./Http.ts"
 import { Busy, type Refusal } from "./Refusal.ts"
 import { HttpConfig } from "./HttpConfig.ts"
 
+/** Settings of this binding. */
 export interface Options {
   /** Timeout of each phase: receiving the body, handling the request, and the client reading the response. Default: 30 seconds. */
   readonly timeout?: Duration.DurationInput
@@ -53,9 +54,9 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
     const takeTurn = makeTurns()
     let running = 0
 
-    const answer = (outgoing: ServerResponse, exit: Exit.Exit<Response>): void => {
+    const answer = (outgoing: ServerResponse, exit: Exit.Exit<Response>, wait?: number): void => {
       if (Exit.isSuccess(exit)) {
-        write(outgoing, exit.value)
+        write(outgoing, exit.value, wait)
         if (!outgoing.writableFinished && !outgoing.destroyed) expectReader(outgoing, timeout)
         return
       }
@@ -72,7 +73,8 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
       let release = (): void => {}
       const interrupt = run(Effect.suspend(() => handler(request)), (exit) => {
         release()
-        answer(outgoing, exit)
+        // Even a moment with a client that sends single bytes costs more than it is worth.
+        answer(outgoing, exit, refused?._tag === "Fragmented" ? 0 : undefined)
       })
       if (interrupt !== undefined) release = watch(interrupt, outgoing, request)
     }
@@ -206,7 +208,8 @@ const toRequest = (
 const targetOf = (incoming: IncomingMessage): string =>
   "originalUrl" in incoming && typeof incoming.originalUrl === "string" ? incoming.originalUrl : incoming.url ?? "/"
 
-const write = (outgoing: ServerResponse, { body, headers, status }: Response): void => {
+/** Sends a response. `wait` as in `writeLast`. */
+const write = (outgoing: ServerResponse, { body, headers, status }: Response, wait = lingering): void => {
   if (outgoing.headersSent || outgoing.destroyed) return
   const length = headers["content-length"] ?? (hasContent(status) ? Buffer.byteLength(body) : undefined)
   const cut = !outgoing.req.complete && hasBody(outgoing.req)
@@ -219,23 +222,23 @@ const write = (outgoing: ServerResponse, { body, headers, status }: Response): v
   // The unread rest of a body cannot be distinguished from the next request.
   if (cut) all["connection"] = "close"
   outgoing.writeHead(status, all)
-  if (cut) writeLast(outgoing, body)
+  if (cut && wait > 0) writeLast(outgoing, body, wait)
   else outgoing.end(body)
 }
 
 /**
- * Responds to a client that is still sending, and drains the rest of the request for at most `lingering`. Closing a
- * socket with unread input resets it, which can destroy response bytes that the client has not read (RFC 9112 §9.6).
+ * Responds to a client that is still sending, reads no more, and closes after `wait` milliseconds. Closing a socket with
+ * unread input resets it, which can destroy response bytes that the client has not read (RFC 9112 §9.6).
  */
-const writeLast = (outgoing: ServerResponse, body: Response["body"]): void => {
+const writeLast = (outgoing: ServerResponse, body: Response["body"], wait: number): void => {
   const incoming = outgoing.req
   const end = (): void => {
     clearTimeout(timer)
-    incoming.off("end", end).off("close", end)
+    incoming.off("close", end)
     outgoing.end()
   }
-  const timer = setTimeout(end, lingering)
-  incoming.on("end", end).on("close", end).resume()
+  const timer = setTimeout(end, wait)
+  incoming.on("close", end).pause()
   outgoing.flushHeaders()
   outgoing.write(body)
 }

@@ -5,13 +5,13 @@ import * as Option from "effect/Option"
 import type { Application } from "@startlist/core/Application"
 import { Policy } from "@startlist/core/Policy"
 import type { UserId } from "@startlist/core/User"
-import { FailureLimit, type Key, type Limit } from "./FailureLimit.ts"
+import { FailureLimit, type Key, type Rate } from "./FailureLimit.ts"
 import { Busy, TooMany } from "./Refusal.ts"
 
 /** The limited uses: `delivery` is a redelivery or a test event, `backlog` the redelivery of everything that failed. */
 export type Use = "validation" | "delivery" | "backlog" | "application"
 
-const limits: Readonly<Record<Use, Limit>> = {
+const limits: Readonly<Record<Use, Rate>> = {
   validation: { count: 10, window: Duration.minutes(1) },
   delivery: { count: 60, window: Duration.minutes(1) },
   backlog: { count: 6, window: Duration.minutes(1) },
@@ -27,6 +27,7 @@ const validationGrace = Duration.seconds(5)
 /** No request was sent to the callback. */
 const isBeforeValidation = ({ _tag }: { readonly _tag: string }): boolean => _tag !== "ValidationFailed"
 
+/** Runs what one owner of applications causes, within limits. */
 export interface OwnerLimits {
   /** Runs `effect` as one use by this owner, or fails with `TooMany`. A use that fails is not counted if `isFree` says so. */
   readonly spend: <A, E, R>(
@@ -48,18 +49,24 @@ export const make: Effect.Effect<OwnerLimits, never, FailureLimit> = Effect.gen(
   const { callbackTimeout } = yield* Policy
 
   const spend: OwnerLimits["spend"] = Effect.fnUntraced(function*(use, owner, effect, isFree = () => true) {
-    const keys = [{ limit: limits[use], value: `${use}:${owner}` }]
+    const keys = [{ limit: { name: `${use} of an owner`, ofInstallation: true, ...limits[use] }, value: String(owner) }]
     const wait = yield* counters.take(keys)
     if (Option.isSome(wait)) return yield* TooMany.after(wait.value)
     return yield* Effect.tapError(effect, (error) => isFree(error) ? counters.giveBack(keys) : Effect.void)
   })
 
   const window = Duration.sum(callbackTimeout, validationGrace)
-  const all: Key = { limit: { count: maxRunning, window }, value: "validations" }
+  const all: Key = {
+    limit: { name: "running validations", ofInstallation: true, count: maxRunning, window },
+    value: "all"
+  }
 
   /** Takes the right to run a validation. */
   const begin = Effect.fnUntraced(function*({ id }: Pick<Application, "id">) {
-    const own: Key = { limit: { count: 1, window }, value: `validating:${id}` }
+    const own: Key = {
+      limit: { name: "running validation of an application", ofInstallation: true, count: 1, window },
+      value: String(id)
+    }
     if (Option.isSome(yield* counters.take([own]))) {
       return yield* TooMany.after(Duration.max(callbackTimeout, Duration.seconds(1)))
     }

@@ -10,6 +10,7 @@ import { maxId, unsafeBrand } from "@startlist/core/Store"
 import { header, maxBodyBytes, type Request } from "./Http.ts"
 import { Contradictory, Malformed, Repeated, TooLarge, UnsupportedMediaType } from "./Refusal.ts"
 
+/** The media type of a form. */
 export const formType = "application/x-www-form-urlencoded"
 
 /** The decoded parameters by name. */

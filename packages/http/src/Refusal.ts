@@ -46,6 +46,7 @@ export class TooMany extends Data.TaggedError("TooMany")<{ readonly retryAfterSe
 /** This process has more requests than it can handle in time (503). It refuses immediately instead of late. */
 export class Busy extends Data.TaggedError("Busy") {}
 
+/** A refusal of any endpoint. */
 export type Refusal =
   | NotFound
   | ExtraSlashes
@@ -72,6 +73,7 @@ export interface Refused {
 /** Seconds after which a client may retry when the database was unavailable. */
 const retryAfter = "5"
 
+/** Returns status, message and headers of a refusal. */
 export const describe = (error: Refusal | StoreError): Refused => {
   switch (error._tag) {
     case "NotFound":

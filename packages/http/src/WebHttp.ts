@@ -11,7 +11,7 @@ import type { BearerAccess } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
-import { Body, readStream } from "./internal/boundedBody.ts"
+import { Body, readStream } from "./BoundedBody.ts"
 import {
   broken,
   parseTarget,
@@ -27,6 +27,7 @@ import * as Http from "./Http.ts"
 import type { Refusal } from "./Refusal.ts"
 import { HttpConfig } from "./HttpConfig.ts"
 
+/** Settings of this binding. */
 export interface Options {
   /** Timeout for receiving the body, and for handling the request. Default: 30 seconds each. */
   readonly timeout?: Duration.DurationInput

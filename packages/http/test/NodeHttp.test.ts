@@ -121,12 +121,12 @@ describe("limits of the node:http binding", () => {
       yield* Deferred.succeed(held, undefined)
     }))
 
-  it.scopedLive("a client that continues to send gets its whole response", () =>
+  it.scopedLive("a client that sends more than is read gets its whole response", () =>
     Effect.gen(function*() {
       const answer = "a".repeat(3_000_000)
       const port = yield* Effect.flatMap(NodeHttp.listener(() => Effect.succeed(ok(answer))), listen)
-      const length = 4 * Http.maxSwallowedBytes
-      for (const announced of [length, length + 1]) {
+      const length = Http.maxSwallowedBytes + 1
+      for (const announced of [length + 1, 4 * length]) {
         const head = `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${announced}\r\n\r\n`
         const received = yield* sendFirst(port, head, new Uint8Array(length))
         const [first = "", body] = received.split("\r\n\r\n")

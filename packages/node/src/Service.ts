@@ -39,6 +39,7 @@ import * as DatabaseClock from "./data/DatabaseClock.ts"
 import { DatabaseHealth } from "./data/DatabaseHealth.ts"
 import * as Keys from "./data/Keys.ts"
 import * as SealedSecrets from "./data/SealedSecrets.ts"
+import * as SharedLimits from "./data/SharedLimits.ts"
 import * as Storage from "./data/Storage.ts"
 import * as Description from "./description/Routes.ts"
 import * as Listener from "./Listener.ts"
@@ -182,7 +183,7 @@ const layerCore = (configuration: Configuration, keys: Keys.Keys, failureLimit: 
     LocalAccounts.layerWith(keys.masterKeys),
     Backup.layer(configuration.dataDir),
     AuditLog.layerAudit,
-    failureLimit,
+    SharedLimits.layer(failureLimit),
     Layer.succeed(PasswordLimits, configuration.loginLimits)
   ).pipe(
     Layer.provideMerge(layerCallbacks(configuration)),

@@ -132,6 +132,24 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
         expect(yield* findSession(secret("sl_se_unknown"))).toEqual(Option.none())
       }))
 
+    it.effect("a user has at most 50 sessions: the oldest one ends", () =>
+      Effect.gen(function*() {
+        const store = yield* AccountStore.AccountStore
+        const [user, other] = [yield* register, yield* register]
+        const start = (id: User.UserId, place: number) =>
+          Effect.gen(function*() {
+            const { passwordHash } = Option.getOrThrow(yield* store.find(id))
+            const at = DateTime.unsafeMake(1_000_000 + place)
+            const hash = Secrets.Fingerprint.make(`${id}-${place}`.padEnd(43, "x"))
+            yield* store.insertSession({ hash, userId: id, startedAt: at, seenAt: at }, passwordHash)
+          })
+        yield* start(other.id, 0)
+        for (let place = 0; place < 53; place++) yield* start(user.id, place)
+        const started = (yield* store.listSessions(user.id)).map(({ startedAt }) => startedAt.epochMillis - 1_000_000)
+        expect(started).toEqual(Array.from({ length: 50 }, (_, place) => 52 - place))
+        expect(yield* store.listSessions(other.id)).toHaveLength(1)
+      }))
+
     it.effect("a sign-in with a password that is replaced at the same time starts no session", () =>
       Effect.gen(function*() {
         const store = yield* AccountStore.AccountStore

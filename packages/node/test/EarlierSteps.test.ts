@@ -45,7 +45,8 @@ const rows: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string
         (2, 'login_failed', '{"type":"unknown"}', '{"type":"user","id":1}', '192.0.2.1', '')`
     ],
     "0002_audit_append_only": [],
-    "0003_autovacuum": []
+    "0003_autovacuum": [],
+    "0004_limits": []
   }
 }
 

@@ -31,6 +31,9 @@ export type PasswordChange = Data.TaggedEnum<{
 }>
 export const PasswordChange = Data.taggedEnum<PasswordChange>()
 
+/** Maximum number of sessions of a user. */
+export const maxSessions = 50
+
 /** A browser that is signed in. The identifier cannot be used to sign in. */
 export interface Session {
   readonly id: string
@@ -72,7 +75,7 @@ export declare namespace Accounts {
     /**
      * Starts a session, unless the account was disabled or got another password since the check. Returns its value: at
      * least 256 unguessable bits of base64url, with or without a prefix. Only the cookie has the value, the store its
-     * hash.
+     * hash. If the user already has `maxSessions`, the oldest one ends.
      */
     readonly startSession: (
       checked: Data.TaggedEnum.Value<PasswordCheck, "Correct">

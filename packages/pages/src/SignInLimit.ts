@@ -1,10 +1,10 @@
-/** Limits on sign-ins and on wrong passwords. */
+/** Limits on sign-ins: wrong passwords, right ones, and passwords that are being checked. */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { networkOf } from "@startlist/http/ClientAddress"
-import { FailureLimit, type Key, type Limit } from "@startlist/http/FailureLimit"
+import { FailureLimit, type Key, type Limit, networkKeys, type Rate } from "@startlist/http/FailureLimit"
 import type { Request } from "@startlist/http/Http"
 import { HttpConfig } from "@startlist/http/HttpConfig"
 import { Accounts } from "./Accounts.ts"
@@ -13,10 +13,11 @@ import { deviceOf } from "./Sessions.ts"
 export declare namespace PasswordLimits {
   export interface Service {
     /** For an account from one network, or from a browser that has signed in to it before. */
-    readonly perAccountAndNetwork: Limit
-    readonly perNetwork: Limit
+    readonly perAccountAndNetwork: Rate
+    /** For a network, over all accounts. */
+    readonly perNetwork: Rate
     /** Anybody can reach the limit of an account, so its window is short. */
-    readonly perAccount: Limit
+    readonly perAccount: Rate
   }
 }
 
@@ -29,27 +30,50 @@ export class PasswordLimits extends Context.Reference<PasswordLimits>()("@startl
   })
 }) {}
 
+/** Right passwords of one account, from all browsers: a password check is the most expensive request. */
+const rightLimit: Limit = { name: "right passwords of an account", count: 20, window: Duration.minutes(1) }
+
+/** Passwords of one account that are checked at the same time. A check takes less than the window, even in a queue. */
+const checkLimit: Limit = { name: "password checks of an account", count: 2, window: Duration.seconds(10) }
+const networkCheckLimit: Limit = { name: "password checks of a network", count: 16, window: Duration.seconds(10) }
+
+/** The time to wait if too many passwords are being checked. */
+const shortly = Duration.seconds(1)
+
 /** Maximum length of an e-mail address (RFC 5321 §4.5.3.1). Longer input shares one counter, to save memory. */
 const accountOf = (email: string): string => email.length > 320 ? "nobody" : email.toLowerCase()
 
-/** The keys for a login from an unknown browser: that account from that network, the network, and the account. */
-export const strangerKeys = (limits: PasswordLimits.Service, email: string, address: string): ReadonlyArray<Key> => [
-  { limit: limits.perAccountAndNetwork, value: `login:${accountOf(email)}@${networkOf(address)}` },
-  { limit: limits.perNetwork, value: `logins@${networkOf(address)}` },
-  { limit: limits.perAccount, value: `login:${accountOf(email)}` }
+/** The keys for a wrong password from an unknown browser: that account from that network, the networks, the account. */
+export const strangerKeys = (
+  { perAccount, perAccountAndNetwork, perNetwork }: PasswordLimits.Service,
+  email: string,
+  address: string
+): ReadonlyArray<Key> => [
+  {
+    limit: { name: "wrong passwords of an account from a network", ...perAccountAndNetwork },
+    value: `${accountOf(email)}@${networkOf(address)}`
+  },
+  ...networkKeys({ name: "wrong passwords of a network", ...perNetwork }, address),
+  { limit: { name: "wrong passwords of an account", ...perAccount }, value: accountOf(email) }
 ]
 
-/**
- * The key for a login from a browser that has signed in to this account before. Guesses from elsewhere do not count.
- */
-const browserKeys = (limits: PasswordLimits.Service, email: string, browser: string): ReadonlyArray<Key> => [
-  { limit: limits.perAccountAndNetwork, value: `login:${accountOf(email)}#${browser}` }
+/** The key for a browser that has signed in to this account before. Wrong passwords from elsewhere do not count. */
+const browserKeys = (
+  { perAccountAndNetwork }: PasswordLimits.Service,
+  email: string,
+  browser: string
+): ReadonlyArray<Key> => [
+  {
+    limit: { name: "wrong passwords of an account from a browser", ...perAccountAndNetwork },
+    value: `${accountOf(email)}#${browser}`
+  }
 ]
 
+/** Checks passwords within limits. */
 export interface SignInLimit {
   /**
-   * Checks a password of the account with this e-mail address, and counts a wrong one. Above the limit, it returns the
-   * time to wait. It counts before the slow check, so that parallel guesses cannot exceed the limit.
+   * Checks a password of the account with this e-mail address, and counts it. Above a limit, it returns the time to
+   * wait. It counts before the slow check, so that parallel guesses cannot exceed the limit.
    */
   readonly limited: <A, E>(
     request: Request,
@@ -59,24 +83,45 @@ export interface SignInLimit {
   ) => Effect.Effect<{ readonly wait: Duration.Duration } | { readonly checked: A }, E>
 }
 
+/** The limits over the counters of `FailureLimit`. */
 export const make: Effect.Effect<SignInLimit, never, Accounts | FailureLimit> = Effect.gen(function*() {
   const accounts = yield* Accounts
-  const failures = yield* FailureLimit
+  const counters = yield* FailureLimit
   const limits = yield* PasswordLimits
   const config = yield* HttpConfig
+
+  /** Runs a check unless too many are running for the account or its network, from whatever browser. */
+  const oneOfFew = <A, E>(email: string, address: string, check: Effect.Effect<A, E>) => {
+    const running = [{ limit: checkLimit, value: accountOf(email) }, ...networkKeys(networkCheckLimit, address)]
+    return Effect.acquireUseRelease(
+      counters.take(running),
+      (wait) => Option.isSome(wait) ? Effect.succeedNone : Effect.asSome(check),
+      (wait) => Option.isSome(wait) ? Effect.void : counters.giveBack(running)
+    )
+  }
+
   return {
     limited: (request, email, check, isWrong) =>
       Effect.gen(function*() {
         const device = deviceOf(request, config)
         const browser = Option.isSome(device) ? yield* accounts.recognizeBrowser(device.value, email) : Option.none()
-        const keys = Option.isSome(browser)
+        const wrong = Option.isSome(browser)
           ? browserKeys(limits, email, browser.value)
           : strangerKeys(limits, email, request.address)
-        const wait = yield* failures.take(keys)
+        const right = [{ limit: rightLimit, value: accountOf(email) }]
+        const wait = yield* counters.take([...wrong, ...right])
         if (Option.isSome(wait)) return { wait: wait.value }
-        const checked = yield* Effect.tapError(check, () => failures.giveBack(keys))
-        if (!isWrong(checked)) yield* failures.giveBack(keys)
-        return { checked }
+        const checked = yield* Effect.tapError(
+          oneOfFew(email, request.address, check),
+          () => counters.giveBack([...wrong, ...right])
+        )
+        if (Option.isNone(checked)) {
+          yield* counters.giveBack([...wrong, ...right])
+          return { wait: shortly }
+        }
+        // Each attempt stays counted as what it was.
+        yield* counters.giveBack(isWrong(checked.value) ? right : wrong)
+        return { checked: checked.value }
       })
   }
 })

@@ -27,6 +27,7 @@ export declare namespace Templates {
      * `csrf`.
      */
     readonly applications: (page: ApplicationsPage) => string
+    /** Says why a page cannot be shown, with the advice of `textsIn(locale).error[kind]`. */
     readonly failure: (page: FailurePage) => string
     /**
      * Sources besides Startlist's own style sheet and images, by directive of the content security policy:
@@ -45,6 +46,7 @@ export const standard: Templates.Service = {
   sources: {}
 }
 
+/** The templates of the pages for users. By default, Startlist's own. */
 export class Templates extends Context.Reference<Templates>()("@startlist/pages/Templates", {
   defaultValue: (): Templates.Service => standard
 }) {}

@@ -2,6 +2,7 @@
 import { type Secrets, User } from "@startlist/core"
 import { type Account, AccountStore, isLive, type Session } from "@startlist/node/accounts/AccountStore"
 import { type AuditEntry, AuditLog, makeRecord, type NewAuditEntry, type Party } from "@startlist/node/data/AuditLog"
+import { Accounts } from "@startlist/pages"
 import { Users } from "@startlist/postgres"
 import { Context, Effect, Layer, Option } from "effect"
 
@@ -58,7 +59,12 @@ export const accounts: Layer.Layer<AccountStore | User.UserStore> = Layer.effect
         Effect.sync(() => {
           const account = all.get(session.userId)
           const isGood = account?.passwordHash === passwordHash && !account.disabled
-          if (isGood) sessions.set(session.hash, session)
+          if (isGood) {
+            const own = [...sessions.values()].filter(({ userId }) => userId === session.userId)
+            own.sort((one, other) => one.startedAt.epochMillis - other.startedAt.epochMillis)
+            for (const { hash } of own.slice(0, -(Accounts.maxSessions - 1))) sessions.delete(hash)
+            sessions.set(session.hash, session)
+          }
           return isGood
         }),
       findSession: (hash) =>

@@ -21,14 +21,17 @@ const jsonHeaders: Response["headers"] = {
   "x-content-type-options": "nosniff"
 }
 
+/** A response with a JSON body, which is never cached. */
 export const json = (status: number, body: unknown, headers?: Response["headers"]): Response => ({
   status,
   headers: headers === undefined ? jsonHeaders : Object.assign({}, jsonHeaders, headers),
   body: JSON.stringify(body)
 })
 
+/** The response 204, without a body. */
 export const noContent: Response = { status: 204, headers: { "cache-control": "no-store" }, body: "" }
 
+/** Error codes of RFC 6750 §3.1 and RFC 6749 §4.1.2.1. */
 export type ErrorName = "invalid_request" | "invalid_token" | "insufficient_scope" | "temporarily_unavailable"
 
 /** The error code of RFC 6750 §3.1 for a status. That of an unavailable server is from RFC 6749 §4.1.2.1. */
@@ -54,6 +57,7 @@ export interface ErrorBody {
   readonly error_description: string
 }
 
+/** The body of an error with this status. */
 export const errorBody = (status: number, message: string, errors: ReadonlyArray<Problem>): ErrorBody => ({
   message,
   errors,
@@ -61,6 +65,7 @@ export const errorBody = (status: number, message: string, errors: ReadonlyArray
   error_description: message
 })
 
+/** A response with an error. */
 export const error = (
   status: number,
   message: string,
@@ -92,4 +97,5 @@ export const refused = (refusal: Refusal | StoreError): Response => {
   return error(status, message, [{ resource: "Request", field: "", code, message }], headers)
 }
 
+/** Answers the general refusals in the format of this family. */
 export const refuse: Refuse = (_request, refusal) => refused(refusal)

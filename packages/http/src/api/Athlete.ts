@@ -19,6 +19,7 @@ const notAthlete = ApiResponse.error(403, "the token's user is not an athlete", 
   message: "the token's user is not an athlete"
 }])
 
+/** The route of the athlete. */
 export const make: Effect.Effect<Route, never, OAuth | UserStore> = Effect.gen(function*() {
   const users = yield* UserStore
   const withBearer = yield* Bearer.make

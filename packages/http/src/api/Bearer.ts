@@ -55,6 +55,7 @@ export type WithBearer = <A, E>(
   use: (access: BearerAccess) => Effect.Effect<A, E>
 ) => Effect.Effect<A | Response, E | StoreError>
 
+/** Checks the access tokens of requests. */
 export const make: Effect.Effect<WithBearer, never, OAuth> = Effect.map(OAuth, (oauth) => (request, use) => {
   const token = bearerToken(request)
   if (Option.isNone(token)) {

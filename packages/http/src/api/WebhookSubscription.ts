@@ -130,6 +130,7 @@ const as = (mediaType: string): string => mediaType === "" ? "without a media ty
 
 type Needed = Applications | OAuth | Subscriptions | FailureLimit
 
+/** The route of the subscription. */
 export const make: Effect.Effect<Route, never, Needed> = Effect.gen(function*() {
   const applications = yield* Applications
   const subscriptions = yield* Subscriptions

@@ -45,6 +45,7 @@ export const Problem = Schema.Struct({
   code: Schema.String,
   message: Schema.String
 }).annotations({ identifier: "Problem" })
+/** A problem with a request, as JSON. */
 export type Problem = typeof Problem.Type
 
 /** An error with `errors`, and with the fields of RFC 6750 for libraries that read only these. */

@@ -61,6 +61,7 @@ export type Run<R> = <A, E>(
   onExit?: (exit: Exit.Exit<A, E>) => void
 ) => (() => void) | undefined
 
+/** Makes the function that runs effects in this runtime. */
 export const makeRunner = <R>(runtime: Runtime.Runtime<R>): Run<R> => {
   const runFork = Runtime.runFork(lean(runtime))
   return (effect, onExit = () => {}) => {

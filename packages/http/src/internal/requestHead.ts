@@ -1,6 +1,6 @@
 /** The head of a request: its target, checks before its contents are used, and the responses that a binding itself gives. */
 import { maxHeaders, maxSwallowedBytes, type Response } from "../Http.ts"
-import { type Refusal, Repeated, TooLarge, TooManyHeaders } from "../Refusal.ts"
+import { Malformed, type Refusal, Repeated, TooLarge, TooManyHeaders } from "../Refusal.ts"
 
 /** Headers that may occur only once. If repeated, Node uses the first and other servers the last (RFC 9110 §5.3). */
 const single: ReadonlyMap<string, string> = new Map(
@@ -12,6 +12,9 @@ const lengths = new Set([...single.keys()].map((name) => name.length))
 
 /** Headers whose value has no comma. A server that joins repeated headers adds one. */
 const withoutComma = new Set(["content-length", "content-type", "host", "origin"])
+
+/** A host and a port (RFC 9112 §3.2), or nothing. */
+const host = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+;=%-]*)(?::\d{0,5})?$/i
 
 /** Checks names and values in turn, as in Node's `rawHeaders`. */
 export const refusalOf = (headers: ReadonlyArray<string>): Refusal | undefined => {
@@ -25,6 +28,7 @@ export const refusalOf = (headers: ReadonlyArray<string>): Refusal | undefined =
     if (name === undefined) continue
     const isJoined = withoutComma.has(lower) && headers[i + 1]?.includes(",") === true
     if (isJoined || seen.includes(`${lower} `)) return new Repeated({ name: `the header ${name}` })
+    if (lower === "host" && !host.test(headers[i + 1] ?? "")) return new Malformed({ what: "header Host" })
     seen += `${lower} `
   }
   return undefined

@@ -118,6 +118,7 @@ export type WithClient = <E>(
   attempt: (presented: PresentedClient) => Effect.Effect<Response, InvalidClient | E>
 ) => Effect.Effect<Response, Exclude<E, InvalidClient> | Refusal>
 
+/** Checks the credentials of clients, and limits failures. */
 export const make: Effect.Effect<WithClient, never, FailureLimit> = Effect.gen(function*() {
   const failures = yield* FailureLimit
   const audit = yield* Audit

@@ -36,6 +36,7 @@ const notOperator = OAuthResponse.error(401, "invalid_token", "the bearer may no
   "www-authenticate": challenge
 })
 
+/** The route of the introspection endpoint. */
 export const make: Effect.Effect<Route, never, Applications | OAuth | Secrets | FailureLimit> = Effect.gen(function*() {
   const applications = yield* Applications
   const oauth = yield* OAuth

@@ -11,6 +11,7 @@ const jsonHeaders: Response["headers"] = {
   "x-content-type-options": "nosniff"
 }
 
+/** A response with a JSON body, which is never cached. */
 export const json = (status: number, body: unknown, headers?: Response["headers"]): Response => ({
   status,
   headers: headers === undefined ? jsonHeaders : Object.assign({}, jsonHeaders, headers),

@@ -25,6 +25,7 @@ const refuseWithoutError: Refuse = (request, error) => {
   return error._tag === "ExtraSlashes" ? refused : withoutError(refused)
 }
 
+/** The route of the revocation endpoint. */
 export const make: Effect.Effect<Route, never, OAuth | FailureLimit> = Effect.gen(function*() {
   const oauth = yield* OAuth
   const audit = yield* Audit

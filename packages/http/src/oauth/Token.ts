@@ -53,6 +53,7 @@ const wrongKey = OAuthResponse.error(
 const optional = (parameters: Parameters, name: string): Option.Option<string> =>
   Option.fromNullable(get(parameters, name))
 
+/** The route of the token endpoint. */
 export const make: Effect.Effect<Route, never, OAuth | FailureLimit> = Effect.gen(function*() {
   const oauth = yield* OAuth
   const policy = yield* Policy

@@ -215,7 +215,7 @@ export const suite = (name: string, serve: Serve): void => {
         yield* Deferred.await(interrupted)
       }))
 
-    it.scopedLive("cuts a body one byte over the limit and drains the rest, so that the client gets the response", () =>
+    it.scopedLive("cuts a body one byte over the limit and reads the rest of up to 1 MiB, so that the client gets the response", () =>
       Effect.gen(function*() {
         const port = yield* serve(({ body }) => Effect.succeed(ok(String(body.byteLength))), {})
         const big = yield* send(port, "/", { method: "POST", body: "x".repeat(500_000) })
@@ -228,7 +228,7 @@ export const suite = (name: string, serve: Serve): void => {
       Effect.gen(function*() {
         const read = yield* Deferred.make<number>()
         const port = yield* serve(({ body }) => Effect.as(Deferred.succeed(read, body.byteLength), ok("")), {})
-        yield* Effect.async<void>((resume) => {
+        const sent = yield* Effect.async<number>((resume) => {
           const socket = connect(port, "127.0.0.1", () => {
             socket.write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
             const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`
@@ -239,8 +239,10 @@ export const suite = (name: string, serve: Serve): void => {
             more()
           })
           // The server closes while this side still sends, so the response may be lost by the reset.
-          socket.on("error", () => {}).on("close", () => resume(Effect.void))
+          socket.on("error", () => {}).on("close", () => resume(Effect.succeed(socket.bytesWritten)))
         })
+        // What the buffers of both sides take.
+        expect(sent).toBeLessThan(32 * Http.maxSwallowedBytes)
         expect(yield* Deferred.await(read)).toBe(Http.maxBodyBytes + 1)
       }))
 
@@ -378,6 +380,22 @@ export const suite = (name: string, serve: Serve): void => {
           ])
         }
         expect(yield* raw(port, `${head}Accept: a\r\nAccept: b\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /)
+      }))
+
+    it.scopedLive("refuses a Host that is not a host with a port", () =>
+      Effect.gen(function*() {
+        const port = yield* serve(answering(() => Effect.succeed(ok("served"))), {})
+        const statusOf = (host: string) =>
+          Effect.map(
+            raw(port, `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+            (answer) => answer.slice(9, 12)
+          )
+        for (const host of ["a/b", "a b", "a?b", "a#b", "a@b", "http://a", "a:b", "[::1", "a\\b", "a<b", "a:1:2"]) {
+          expect([host, yield* statusOf(host)]).toEqual([host, "400"])
+        }
+        for (const host of ["a", "a.test:8080", "127.0.0.1", "[::1]:80", "xn--bcher-kva.test", "a_b"]) {
+          expect([host, yield* statusOf(host)]).toEqual([host, "200"])
+        }
       }))
 
     it.scopedLive("trusts X-Forwarded-For only from a trusted proxy", () =>

@@ -10,6 +10,7 @@ import { type StoreError, unsafeBrand } from "@startlist/core/Store"
 import { type User, UserId } from "@startlist/core/User"
 import { type EmailTaken, type NewUser, Users } from "@startlist/postgres/Users"
 import { Database } from "@startlist/postgres/Database"
+import { maxSessions } from "@startlist/pages/Accounts"
 
 /** A signed-in browser. Only the cookie has the session's value; the store has its hash. */
 export interface Session {
@@ -72,7 +73,8 @@ export declare namespace AccountStore {
     readonly setDisabled: (id: UserId, disabled: boolean) => Effect.Effect<boolean, StoreError>
     /**
      * Starts a session if the user is not disabled and still has this password hash: a sign-in with the previous
-     * password must not outlive a password change. Returns whether it started.
+     * password must not outlive a password change. Ends the oldest session of a user who already has `maxSessions`.
+     * Returns whether it started.
      */
     readonly insertSession: (session: Session, passwordHash: string) => Effect.Effect<boolean, StoreError>
     /** All sessions of a user, newest first. */
@@ -156,10 +158,17 @@ const make = Effect.gen(function*() {
   // The lock serializes it with password changes.
   const insertSession = statement(
     "session_insert",
-    `INSERT INTO ${p}sessions (hash, user_id, started_at, seen_at)
-      SELECT $1::text, a.user_id, $3::bigint, $4::bigint FROM (
+    `WITH account AS MATERIALIZED (
         SELECT user_id FROM ${p}passwords WHERE user_id = $2::bigint AND hash = $5::text AND NOT disabled FOR SHARE
-      ) a RETURNING hash`
+      ),
+      ended AS (
+        DELETE FROM ${p}sessions WHERE hash IN (
+          SELECT s.hash FROM ${p}sessions s JOIN account a ON a.user_id = s.user_id
+            ORDER BY s.started_at DESC, s.hash OFFSET ${maxSessions - 1}
+        )
+      )
+      INSERT INTO ${p}sessions (hash, user_id, started_at, seen_at)
+      SELECT $1::text, user_id, $3::bigint, $4::bigint FROM account RETURNING hash`
   )
   const findSession = statement(
     "session_find",

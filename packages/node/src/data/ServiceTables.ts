@@ -76,6 +76,18 @@ const autovacuum = (p: string): ReadonlyArray<string> => [
   `ALTER TABLE ${p}sessions SET (autovacuum_vacuum_scale_factor = 0.02)`
 ]
 
+/** `0004`: limits that hold for the installation. A counter that is lost in a crash harms nobody. */
+const limits = (p: string): ReadonlyArray<string> => [
+  `CREATE UNLOGGED TABLE ${p}limits (
+    name text NOT NULL,
+    value text NOT NULL,
+    count integer NOT NULL,
+    ends_at bigint NOT NULL,
+    PRIMARY KEY (name, value)
+  )`,
+  `CREATE INDEX ${p}limits_end ON ${p}limits (ends_at)`
+]
+
 const statements = (texts: ReadonlyArray<string>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.forEach(texts, (text) => sql.unsafe(text), { discard: true }))
 
@@ -85,7 +97,8 @@ export const migrations = (prefix: string = defaultPrefix): MigrationSet => ({
   migrations: {
     "0001_initial": { run: statements(initial(prefix)) },
     "0002_audit_append_only": { run: statements(appendOnly(prefix)), changes: `${prefix}audit` },
-    "0003_autovacuum": { run: statements(autovacuum(prefix)) }
+    "0003_autovacuum": { run: statements(autovacuum(prefix)) },
+    "0004_limits": { run: statements(limits(prefix)) }
   }
 })
 
@@ -97,6 +110,6 @@ export const embedded = (): Required<Pick<Embedded.Options, "image" | "migration
   migrations: [migrations()],
   image: {
     folder: join(dirname(createRequire(import.meta.url).resolve("@startlist/node/package.json")), "dist"),
-    fingerprint: [...initial(""), ...appendOnly(""), ...autovacuum("")].join(";")
+    fingerprint: [...initial(""), ...appendOnly(""), ...autovacuum(""), ...limits("")].join(";")
   }
 })

@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 
 const Key = Schema.Struct({
   value: Schema.String,
-  limit: Schema.Struct({ count: Schema.Number, window: Schema.DurationFromMillis })
+  limit: Schema.Struct({ name: Schema.String, count: Schema.Number, window: Schema.DurationFromMillis })
 })
 
 /** Takes attempts that the primary counts. The answer is a `Wait`. */

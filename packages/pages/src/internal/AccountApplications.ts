@@ -21,6 +21,7 @@ const path = "/account/applications"
 /** The query of the page after a revocation. */
 const revoked = "revoked=yes"
 
+/** The routes of the authorised applications. */
 export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Authentication> = Effect.gen(function*() {
   const oauth = yield* OAuth
   const authentication = yield* Authentication

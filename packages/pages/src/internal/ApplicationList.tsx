@@ -59,6 +59,7 @@ export interface ApplicationsPage {
   readonly isRevoked: boolean
 }
 
+/** View of the authorised applications. */
 export const ApplicationList = ({ authorized, csrf, frame, isRevoked, now }: ApplicationsPage) => {
   const { applications } = textsIn(frame.locale)
   return (

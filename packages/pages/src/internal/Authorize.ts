@@ -42,6 +42,7 @@ const kinds: Readonly<Record<NotRedirectable["reason"], ErrorKind>> = {
 const isTooLong = (address: string): boolean =>
   encodeURIComponent(encodeURIComponent(address)).length > Forms.maxReturnLength
 
+/** The route of the consent page. */
 export const make: Effect.Effect<Route, never, OAuth | UserStore | Authentication> = Effect.gen(function*() {
   const authorization = yield* Authorization.make
   const oauth = yield* OAuth

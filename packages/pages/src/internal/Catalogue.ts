@@ -6,6 +6,7 @@ const onFirstUse = <A>(create: () => A): () => A => {
   return () => created ??= create()
 }
 
+/** Formats of a language and its country. */
 export interface Formats {
   /** The language and its country. */
   readonly tag: string

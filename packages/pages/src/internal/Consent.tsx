@@ -79,6 +79,7 @@ const Parties = ({ frame, request, signedIn }: Pick<ConsentPage, "frame" | "requ
   )
 }
 
+/** View of the consent page. */
 export const Consent = ({ action, fields, frame, isAllowedBefore, request, signedIn }: ConsentPage) => {
   const { application: { name }, scope } = request
   const { consent, layout } = textsIn(frame.locale)
@@ -116,6 +117,7 @@ export const Consent = ({ action, fields, frame, isAllowedBefore, request, signe
   )
 }
 
+/** View of the page that asks for an account with another role. */
 export const WrongRole = ({ action, fields, frame, request, requested, signedIn }: WrongRolePage) => {
   const { name } = request.application
   const { consent } = textsIn(frame.locale)

@@ -30,6 +30,7 @@ const asRole: Readonly<Record<Role, string>> = {
 
 const reportToDevelopers = "Go back, and report this message to the developers of the application."
 
+/** The texts by page. */
 export const texts = {
   /** The name of the language itself, for the switch. */
   language: "English",

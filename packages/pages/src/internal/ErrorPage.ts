@@ -10,6 +10,7 @@ import * as Locale from "./Locale.ts"
 import type { ErrorKind } from "./Texts.ts"
 import * as Page from "./Page.ts"
 
+/** Details of an error page. */
 export interface Options {
   readonly headers?: Response["headers"]
   readonly locale?: Locale.Locale
@@ -19,6 +20,7 @@ export interface Options {
   readonly seen?: Pick<Page.Frame, "signOutUrl" | "signedIn">
 }
 
+/** Answers that are pages about an error. */
 export interface ErrorPages {
   /** An error page. */
   readonly show: (request: Request, status: number, kind: ErrorKind, options?: Options) => Response
@@ -57,6 +59,7 @@ const hereOf = (request: Request): string =>
 
 const byAnybody = { signedIn: Option.none(), signOutUrl: "" }
 
+/** The error pages in the templates of the server. */
 export const make: Effect.Effect<ErrorPages> = Effect.gen(function*() {
   const templates = yield* Templates
   const frameOf = yield* Page.makeFrame

@@ -19,6 +19,7 @@ export interface FailurePage {
 
 const home = "/account/applications"
 
+/** View of an error page. */
 export const Failure = ({ again, frame, kind, requestId, status }: FailurePage) => {
   const { error, login } = textsIn(frame.locale)
   const { advice, title, what } = error[kind]

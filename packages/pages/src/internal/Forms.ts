@@ -96,6 +96,7 @@ export interface FormKeys {
   readonly isIn: (secrets: ReadonlyArray<ClientSecret>, secret: Redacted.Redacted<string>) => Effect.Effect<boolean>
 }
 
+/** The keys, derived from those of the service. */
 export const makeKeys: Effect.Effect<FormKeys, never, Secrets> = Effect.map(Secrets, ({ hash, keys, make }) => ({
   make: Effect.zipWith(
     DateTime.now,

@@ -22,6 +22,7 @@ const formats = Catalogue.formats("fr-FR")
 
 const reportToDevelopers = "Revenez en arrière et signalez ce message à l’équipe qui développe l’application."
 
+/** The texts by page. */
 export const texts: Texts = {
   language: "Français",
   roles,

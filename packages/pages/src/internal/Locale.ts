@@ -10,10 +10,12 @@ import type { Texts } from "./Texts.ts"
 /** Requirements §4.1. */
 export type Locale = "en" | "fr"
 
+/** All languages, in the order of the switch. */
 export const locales: ReadonlyArray<Locale> = ["en", "fr"]
 
 const catalogues: Readonly<Record<Locale, Texts>> = { en: English.texts, fr: French.texts }
 
+/** The texts in a language. */
 export const textsIn = (locale: Locale): Texts => catalogues[locale]
 
 const isLocale = (value: string | undefined): value is Locale => value === "en" || value === "fr"

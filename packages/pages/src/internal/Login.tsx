@@ -108,6 +108,7 @@ const isEmail = Schema.is(User.fields.email)
 const claimed = (check: PasswordCheck): Party =>
   check._tag === "Unknown" ? Party.Unknown() : Party.User({ userId: check.user.id })
 
+/** The routes of sign-in and sign-out. */
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,

@@ -30,6 +30,7 @@ export const makeFrame: Effect.Effect<(frame: Omit<Frame, "base" | "has">) => Fr
   return (frame) => ({ ...frame, base, has })
 })
 
+/** Details of the response for a page. */
 export interface Options {
   /** Sources by directive of the content security policy, in place of our own style sheet, images and script. */
   readonly sources?: Readonly<Record<string, string>>

@@ -36,6 +36,7 @@ interface Visitor {
 
 type Answer = Effect.Effect<Response, Refusal | StoreError>
 
+/** The routes of passwords and sessions. */
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,

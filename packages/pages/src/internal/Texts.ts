@@ -10,6 +10,7 @@ type InAnyLanguage<Text> = Text extends string ? string
   : Text extends object ? { readonly [Name in keyof Text]: InAnyLanguage<Text[Name]> }
   : Text
 
+/** All texts of a language. */
 export type Texts = InAnyLanguage<typeof English.texts>
 
 /** The reason why a page cannot be shown, as far as users need it. */

@@ -5,6 +5,7 @@ import { Layout } from "../Layout.tsx"
 import { textsIn } from "../Locale.ts"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 
+/** The frame with the name of the application. */
 export const ApplicationLayout = ({ back = true, children, context, isError = false, narrow = false, title }: {
   readonly context: ApplicationContext
   readonly title: string

@@ -34,6 +34,7 @@ import type { WebhookProblem } from "./WebhookCard.tsx"
 
 const pageSize = 50
 
+/** The routes of a platform user's applications. */
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,

@@ -108,6 +108,7 @@ const Ending = ({ context: { application, frame, signedIn } }: { readonly contex
   )
 }
 
+/** View of an application. */
 export const ApplicationView = (
   {
     authorizationLink,

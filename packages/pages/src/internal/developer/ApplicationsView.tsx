@@ -50,6 +50,7 @@ const sentenceOf = (texts: Texts, { field }: InvalidApplication, { redirectUris 
     ? texts.developer.settings.nameWrong
     : texts.developer.settings.linkWrong
 
+/** The summary of a problem with the settings. */
 export const SettingsProblem = ({ locale, problem, values }: Props) => {
   const texts = textsIn(locale)
   return problem === undefined ? null : (
@@ -61,6 +62,7 @@ export const SettingsProblem = ({ locale, problem, values }: Props) => {
   )
 }
 
+/** The fields of the settings. */
 export const SettingsFields = ({ locale, problem, values }: Props) => {
   const texts = textsIn(locale)
   const { settings } = texts.developer
@@ -114,6 +116,7 @@ export interface Refused {
 
 const blank: Settings = { name: "", redirectUris: [], requirePkce: false }
 
+/** View of the applications, and of the form for a new one. */
 export const ApplicationsView = ({ applications, formKey, more, refused, context: { frame, signedIn } }: {
   readonly context: OwnerContext
   readonly applications: ReadonlyArray<Application>

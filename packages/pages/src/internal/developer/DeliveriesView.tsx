@@ -127,6 +127,7 @@ const rowOf = (
   }
 }
 
+/** View of the deliveries of an application. */
 export const DeliveriesView = (
   { context, deliveries, failedSince, hours, isFirst, isRepeatable, next, redelivered, repeats, typed }: {
     readonly context: ApplicationContext

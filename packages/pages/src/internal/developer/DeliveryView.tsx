@@ -17,6 +17,7 @@ export const about = ({ objectId, objectType, updates }: Event, locale: Locale):
     : developer.about(objectType, objectId)
 }
 
+/** The state of a delivery. */
 export const Badge = ({ locale, state }: { readonly locale: Locale; readonly state: State }) => (
   <span class={`badge ${state}`}>{textsIn(locale).developer.states[state]}</span>
 )
@@ -104,6 +105,7 @@ const RequestSent = ({ locale, sent }: { readonly locale: Locale; readonly sent:
   )
 }
 
+/** View of a delivery. */
 export const DeliveryView = ({ context, delivery, repeat, sent }: {
   readonly context: ApplicationContext
   readonly delivery: Delivery

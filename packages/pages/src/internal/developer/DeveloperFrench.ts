@@ -9,6 +9,7 @@ const list = Catalogue.list("fr-FR")
 
 const objects = { registration: "inscription", athlete: "athlète", organizer: "organisation" } as const
 
+/** The texts by page. */
 export const developer: Texts["developer"] = {
   applications: {
     title: "Vos applications",

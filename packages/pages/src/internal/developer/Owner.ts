@@ -41,6 +41,7 @@ export interface ApplicationContext extends OwnerContext {
 
 type Answer = Effect.Effect<Response, Refusal | StoreError>
 
+/** Serves the developer pages to those who may see them. */
 export interface OwnerPages {
   /** Serves platform users. `here` is the path to which other users return after sign-in. */
   readonly withOwner: (request: Request, here: string, serve: (context: OwnerContext) => Answer) => Answer
@@ -72,6 +73,7 @@ export interface OwnerPages {
   ) => Effect.Effect<void>
 }
 
+/** Access by the sign-in of the server. */
 export const make: Effect.Effect<
   OwnerPages,
   never,

@@ -15,6 +15,7 @@ import { ApplicationLayout } from "./ApplicationLayout.tsx"
 /** The number of the next secret. A form carries it, so that it replaces only the secrets that its sender has seen. */
 export const nextOf = ([newest]: ReadonlyArray<Lifetime>): string => String((newest?.number ?? 0) + 1)
 
+/** View of the live secrets of one kind: number and end of each, and a form that ends a replaced one before its time. */
 export const LiveSecrets = ({ action, context: { frame, signedIn }, isFull, secrets }: {
   readonly context: ApplicationContext
   /** The address of the forms: it replaces a secret, and `/end` after it ends one. */
@@ -56,6 +57,7 @@ export const LiveSecrets = ({ action, context: { frame, signedIn }, isFull, secr
   )
 }
 
+/** View of a new client secret. It is shown once, in the answer to the form that made it. */
 export const SecretView = ({ formerUntil, registered, context: { frame } }: {
   readonly context: OwnerContext
   /** A new application also has a signing secret. */
@@ -107,6 +109,7 @@ export const SecretView = ({ formerUntil, registered, context: { frame } }: {
   )
 }
 
+/** View of the page about the signing secret, which is hidden until the owner asks for it. */
 export const SigningView = (
   { isFull = false, isRotated = false, isShown = false, overlap, context, secrets }: {
     readonly context: ApplicationContext

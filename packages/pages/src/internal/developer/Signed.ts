@@ -22,6 +22,7 @@ const sign = async (content: string, secret: Redacted.Redacted<string>): Promise
   return `v1,${btoa(String.fromCharCode(...new Uint8Array(signature)))}`
 }
 
+/** The request with a fresh timestamp and the signatures of all live secrets. */
 export const sentNow = (
   { event }: Delivery,
   { callbackUrl, id }: Subscription,

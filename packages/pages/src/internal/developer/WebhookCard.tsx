@@ -59,6 +59,7 @@ const Subscribing = ({ context: { application, frame, signedIn }, problem }: {
   )
 }
 
+/** View of the subscription of an application. */
 export const WebhookCard = ({ context, hours, problem, subscribeAt, subscription }: {
   readonly context: ApplicationContext
   readonly problem: WebhookProblem | undefined

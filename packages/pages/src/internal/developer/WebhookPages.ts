@@ -24,6 +24,7 @@ import * as Owner from "./Owner.ts"
 import type { SentDeliveries } from "./SentDeliveries.ts"
 import { SigningView } from "./SecretViews.tsx"
 
+/** The routes of signing secrets, subscriptions and test events. */
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,

@@ -1,8 +1,8 @@
 /** Reads a body into one buffer, with limits of size, pieces and time. */
 import type { Buffer } from "node:buffer"
 import type { IncomingMessage } from "node:http"
-import { maxBodyBytes, maxBodyPieces, maxSwallowedBytes } from "../Http.ts"
-import { Fragmented, type Refusal } from "../Refusal.ts"
+import { maxBodyBytes, maxBodyPieces, maxSwallowedBytes } from "./Http.ts"
+import { Fragmented, type Refusal } from "./Refusal.ts"
 
 const most = maxBodyBytes + 1
 
@@ -61,8 +61,9 @@ export interface Reader {
 }
 
 /**
- * Calls one of both callbacks once, or neither if the client disconnects. Most bodies arrive in one packet with the
- * head and need no event. Chunked bodies need one event per chunk, because chunks are counted.
+ * Calls one of both callbacks once, or neither if the client disconnects. A body that is refused or late is not read
+ * further: answer, then destroy the socket. Most bodies arrive in one packet with the head and need no event. Chunked
+ * bodies need one event per chunk, because chunks are counted. `timeout` is in milliseconds.
  */
 export const readBody = (incoming: IncomingMessage, timeout: number, reader: Reader): void => {
   if (!hasBody(incoming)) return reader.onBody(empty)
@@ -90,9 +91,13 @@ const collectBody = (incoming: IncomingMessage, timeout: number, { onBody, onTim
     onBody(body.bytes, body.refusal)
   }
   const collect = (piece: Buffer): void => {
-    if (!body.add(piece)) finish()
+    if (body.add(piece)) return
+    // Nobody reads the rest: draining it would cost what the client chooses to send.
+    incoming.pause()
+    finish()
   }
   const timer = setTimeout(() => {
+    incoming.pause()
     stop()
     onTimeout()
   }, timeout)

@@ -11,7 +11,6 @@ import { spawnStartlist } from "@startlist/test-support/ServiceProcess"
 import * as Arctic from "./clients/Arctic.ts"
 import * as BadgatewayOauth2Client from "./clients/BadgatewayOauth2Client.ts"
 import type { Client } from "./clients/Client.ts"
-import * as ClientOauth2 from "./clients/ClientOauth2.ts"
 import * as Oauth4webapi from "./clients/Oauth4webapi.ts"
 import * as OpenidClient from "./clients/OpenidClient.ts"
 import * as PassportOauth2 from "./clients/PassportOauth2.ts"
@@ -32,8 +31,6 @@ const clients: ReadonlyArray<Client> = [
   PassportOauth2.post,
   BadgatewayOauth2Client.post,
   BadgatewayOauth2Client.basic,
-  ClientOauth2.basic,
-  ClientOauth2.query,
   Arctic.basic
 ]
 

@@ -47,7 +47,7 @@ export interface Client {
   /** The name on npm. */
   readonly library: string
   /** How it sends the client's secret. */
-  readonly transport: "body" | "Basic header" | "query"
+  readonly transport: "body" | "Basic header"
   /** The exports of the library, in which absent steps are searched. */
   readonly surface: object
   readonly connect: (settings: Settings) => Promise<Session>

@@ -1,5 +1,6 @@
 /** The application's web server: pages for people, a callback for the platform. */
 import { memoryEvents } from "@startlist/client"
+import { BodyRefused, readBody } from "@startlist/client/Body"
 import { readFile } from "node:fs/promises"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { randomBytes } from "node:crypto"
@@ -16,18 +17,7 @@ import * as State from "./State.ts"
 const files: Readonly<Record<string, string>> = { "/live.js": "text/javascript", "/style.css": "text/css" }
 
 /** Maximum size of a form in bytes. */
-const maxBodyBytes = 65_536
-
-const readBody = async (request: IncomingMessage): Promise<string> => {
-  const chunks: Array<Buffer> = []
-  let size = 0
-  for await (const chunk of request) {
-    size += chunk.length
-    if (size > maxBodyBytes) throw new Error("the body is too large")
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString("utf8")
-}
+const maxFormBytes = 65_536
 
 const send = (response: ServerResponse, status: number, type: string, body: string | Buffer): void => {
   response.writeHead(status, { "content-type": type, "x-content-type-options": "nosniff" }).end(body)
@@ -132,7 +122,8 @@ export const start = async (settings: Settings): Promise<Server> => {
 
   const act = async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
     if (request.headers.origin !== settings.publicUrl) return text(response, 403, "This form is not from here.\n")
-    const fields = new URLSearchParams(await readBody(request))
+    const form = await readBody(request, { maxBytes: maxFormBytes })
+    const fields = new URLSearchParams(Buffer.from(form).toString())
     if (path === "/connect") return connect(request, response, Actions.roleOf(fields))
     const action = actions[path]
     if (action === undefined) return text(response, 404, "There is nothing here.\n")
@@ -158,6 +149,8 @@ export const start = async (settings: Settings): Promise<Server> => {
     const address = new URL(request.url ?? "/", settings.publicUrl)
     const path = address.pathname
     if (path === "/webhook") return inbox.node(request, response)
+    // The connection ends with the answer, so that nobody has to read the rest of a refused body.
+    if (request.method !== "GET") response.setHeader("connection", "close")
     if (request.method === "POST") return act(request, response, path)
     if (request.method !== "GET") return text(response, 405, "Only GET and POST are served.\n")
     switch (path) {
@@ -177,6 +170,7 @@ export const start = async (settings: Settings): Promise<Server> => {
 
   const server = createServer((request, response) => {
     answer(request, response).catch((error) => {
+      if (error instanceof BodyRefused) return text(response, error.status, "This form is too large.\n")
       console.error(error)
       if (response.headersSent) response.destroy()
       else text(response, 500, "This did not work.\n")

@@ -1,10 +1,11 @@
 /** A client of one service, as one application. */
 import { AccessDenied, Refused } from "./Errors.ts"
 import { createInbox, type Inbox, type InboxOptions } from "./Inbox.ts"
-import { base64url, isEqual, sha256, unguessable } from "./internal/encoding.ts"
-import { refusalOf, send } from "./internal/request.ts"
+import { base64url, isEqual, sha256, unguessable } from "./internal/crypto.ts"
+import { refusalOf, send } from "./internal/service.ts"
 import { type Connected, createTokens, type Fresh, readFresh, type Tokens, type TokenStore } from "./Tokens.ts"
 
+/** The service, and the credentials of the application. */
 export interface Options {
   /** URL of the service, such as `https://startlist.example`. */
   readonly url: string
@@ -12,6 +13,8 @@ export interface Options {
   readonly clientSecret: string
   /** One of the registered redirect URIs. */
   readonly redirectUri: string
+  /** The issuer that redirects of the service name, if they name one (RFC 9207). Default: `url`. */
+  readonly issuer?: string
   /** Default: the global one. */
   readonly fetch?: typeof globalThis.fetch
   /** Milliseconds since 1970. Default: the clock of this machine. */
@@ -33,12 +36,14 @@ export interface Authorization {
   readonly keep: { readonly state: string; readonly verifier: string }
 }
 
+/** Everything that an application does with the service. */
 export interface Client {
   /** Begins an authorization with PKCE and state: redirect the browser to `url`. */
   readonly authorize: (wanted: Wanted) => Promise<Authorization>
   /**
    * Completes an authorization: returns the tokens, and the number of the user at the service. `back` is the URL to which
-   * the browser returned. Fails with `AccessDenied`, `Refused` (also if `back` belongs to another session) or `TryLater`: then call `finish` again.
+   * the browser returned. Fails with `AccessDenied`, `Refused` (also if `back` belongs to another session or comes from
+   * another service) or `TryLater`: then call `finish` again.
    */
   readonly finish: (back: string | URL, keep: Authorization["keep"]) => Promise<Connected>
   /** Tokens of all users, in a store. */
@@ -54,9 +59,33 @@ export interface Client {
   readonly inbox: (options: InboxOptions) => Inbox
 }
 
+/**
+ * Makes a client. It sends nothing by itself.
+ *
+ * @example
+ * ```ts
+ * import { createClient, memoryTokens } from "@startlist/client"
+ *
+ * const client = createClient({
+ *   url: "https://startlist.example",
+ *   clientId: 7,
+ *   clientSecret: "sl_cs_…",
+ *   redirectUri: "https://club.example/back"
+ * })
+ * const tokens = client.tokens(memoryTokens())
+ *
+ * // Redirect the browser to `url`, and store `keep` in its session.
+ * export const connect = () => client.authorize({ scope: "profile:read read" })
+ *
+ * // The browser has returned to `back`.
+ * export const connected = async (user: string, back: string, keep: { state: string; verifier: string }) =>
+ *   tokens.connect(user, await client.finish(back, keep))
+ * ```
+ */
 export const createClient = (options: Options): Client => {
   const { clientId, clientSecret, fetch = globalThis.fetch, now = Date.now, redirectUri } = options
   const url = options.url.replace(/(?<!\/)\/+$/, "")
+  const { issuer = url } = options
 
   const post = (path: string, parameters: Readonly<Record<string, string>>, idempotencyKey?: string) =>
     send(fetch, `${url}${path}`, {
@@ -114,6 +143,10 @@ export const createClient = (options: Options): Client => {
       }
       if (!await isEqual(returned.get("state") ?? "", state)) {
         throw new Refused("invalid_state", "this redirect does not belong to this session")
+      }
+      // RFC 9207 §2.4: also before an error is believed.
+      if ((returned.get("iss") ?? issuer) !== issuer) {
+        throw new Refused("invalid_issuer", `this redirect comes from another service than ${issuer}`)
       }
       const error = returned.get("error")
       if (error === "access_denied") throw new AccessDenied()

@@ -56,6 +56,7 @@ export interface UnknownEvent extends Received {
   readonly body: unknown
 }
 
+/** An event, by its `type`. */
 export type Event = RegistrationChanged | AccessRevoked | UnknownEvent
 
 const isUpdates = (updates: unknown): updates is RegistrationChanged["updates"] =>

@@ -6,11 +6,9 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { type Event, type StoredEvent, toEvent, toStored } from "./Events.ts"
-import { readLimited } from "./internal/body.ts"
-import { isEqual, unguessable } from "./internal/encoding.ts"
-import { limit, readPage } from "./internal/eventLog.ts"
-import { serveNode } from "./internal/node.ts"
-import { isAuthentic } from "./internal/signature.ts"
+import { BodyRefused, readBody, readStream } from "./Body.ts"
+import { isAuthentic, isEqual, unguessable } from "./internal/crypto.ts"
+import { limit, readPage } from "./internal/service.ts"
 
 /**
  * Stores events until they are handled. Then it needs their identifiers, objects and sequences while older events and
@@ -35,6 +33,7 @@ export interface EventStore {
   readonly keepCursor: (cursor: string | undefined) => Promise<void>
 }
 
+/** Where events are stored, how they are verified, and who handles them. */
 export interface InboxOptions {
   readonly store: EventStore
   /** The verify token of your subscription. */
@@ -54,6 +53,24 @@ export interface InboxOptions {
   readonly onError?: (error: unknown) => void
 }
 
+/**
+ * A receiver of events.
+ *
+ * @example
+ * ```ts
+ * import { createClient, memoryEvents } from "@startlist/client"
+ * import { createServer } from "node:http"
+ *
+ * const client = createClient({ url: "https://startlist.example", clientId: 7, clientSecret: "sl_cs_…", redirectUri: "" })
+ * const inbox = client.inbox({
+ *   store: memoryEvents(),
+ *   verifyToken: "something that only you know",
+ *   signingSecrets: () => ["whsec_…"],
+ *   handle: (event) => console.log(event.type)
+ * })
+ * createServer(inbox.node).listen(3000)
+ * ```
+ */
 export interface Inbox {
   /** For servers with `fetch` handlers. */
   readonly fetch: (request: Request) => Promise<Response>
@@ -79,6 +96,20 @@ const pauses = { other: 1000, failure: 5000 }
 
 const status = (code: number) => new Response(null, { status: code })
 
+/** A request of `node:http` or Express. A raw body parser may have read its body. */
+type NodeRequest = IncomingMessage & { readonly body?: unknown }
+
+const toRequest = ({ headers, method = "GET", url = "/" }: NodeRequest, body: Uint8Array<ArrayBuffer>): Request => {
+  const kept = new Headers()
+  for (const name of ["webhook-id", "webhook-timestamp", "webhook-signature", "startlist-sequence"]) {
+    const value = headers[name]
+    if (typeof value === "string") kept.set(name, value)
+  }
+  const hasBody = method !== "GET" && method !== "HEAD"
+  return new Request(new URL(url, "http://localhost"), { method, headers: kept, ...(hasBody ? { body } : {}) })
+}
+
+/** Makes an inbox of this client. */
 export const createInbox = (
   options: InboxOptions & {
     readonly now: () => number
@@ -160,8 +191,7 @@ export const createInbox = (
   }
 
   const receive = async (request: Request): Promise<Response> => {
-    const body = await readLimited(request)
-    if (body === undefined) return status(413)
+    const body = await readStream(request.body)
     const header = (name: string) => request.headers.get(name) ?? ""
     const id = header("webhook-id")
     const signed = { id, timestamp: header("webhook-timestamp"), signatures: header("webhook-signature"), body }
@@ -177,9 +207,26 @@ export const createInbox = (
       if (request.method === "POST") return await receive(request)
       return new Response(null, { status: 405, headers: { allow: "GET, POST" } })
     } catch (error) {
+      if (error instanceof BodyRefused) return status(error.status)
       // Not acknowledged, so the service retries it.
       onError(error)
       return status(503)
+    }
+  }
+
+  const answerNode = async (incoming: NodeRequest, outgoing: ServerResponse): Promise<void> => {
+    if (incoming.body !== undefined && !(incoming.body instanceof Uint8Array)) {
+      throw new TypeError("the body of an event was parsed before: mount the inbox in front of express.json()")
+    }
+    try {
+      const body = incoming.body === undefined ? await readBody(incoming) : new Uint8Array(incoming.body)
+      const response = await answer(toRequest(incoming, body))
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers))
+      outgoing.end(new Uint8Array(await response.arrayBuffer()))
+    } catch (error) {
+      if (!(error instanceof BodyRefused)) throw error
+      // The connection ends with the answer, so that the rest of the body is not read.
+      outgoing.writeHead(error.status, { connection: "close" }).end()
     }
   }
 
@@ -187,7 +234,7 @@ export const createInbox = (
     fetch: answer,
     process,
     node: (incoming, outgoing) => {
-      serveNode(answer, incoming, outgoing).catch((error) => {
+      answerNode(incoming, outgoing).catch((error) => {
         onError(error)
         outgoing.destroy()
       })

@@ -3,6 +3,7 @@ import type { StoredEvent } from "./Events.ts"
 import type { EventStore } from "./Inbox.ts"
 import type { Connection, TokenStore } from "./Tokens.ts"
 
+/** Tokens in memory. */
 export const memoryTokens = (): TokenStore => {
   const connections = new Map<string, Connection>()
   return {
@@ -17,6 +18,7 @@ export const memoryTokens = (): TokenStore => {
   }
 }
 
+/** Events in memory. */
 export const memoryEvents = (): EventStore => {
   const known = new Set<string>()
   const newest = new Map<string, number>()

@@ -26,6 +26,7 @@ CREATE TABLE IF NOT EXISTS startlist_reader (
 INSERT INTO startlist_reader DEFAULT VALUES ON CONFLICT DO NOTHING;
 `
 
+/** Tokens in PostgreSQL, after `tables` was run. */
 export const postgresTokens = (pool: Pool): TokenStore => ({
   load: async (user) => {
     const { rows } = await pool.query("SELECT connection FROM startlist_connections WHERE user_key = $1", [user])
@@ -60,6 +61,7 @@ export const removeOldEvents = (pool: Pool) =>
 /** `pg` returns a `bigint` as text. */
 const toNumber = (value: unknown): number | undefined => value === null ? undefined : Number(value)
 
+/** Events in PostgreSQL, after `tables` was run. */
 export const postgresEvents = (pool: Pool): EventStore => ({
   add: async ({ body, id, object, sequence }) => {
     const text =

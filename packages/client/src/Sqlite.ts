@@ -31,6 +31,7 @@ INSERT OR IGNORE INTO startlist_reader (one) VALUES (1);
 
 const changes = (result: { readonly changes: number | bigint }): number => Number(result.changes)
 
+/** Tokens in SQLite, after `tables` was run. */
 export const sqliteTokens = (database: Database): TokenStore => ({
   load: async (user) => {
     const [row] = database.prepare("SELECT connection FROM startlist_connections WHERE user_key = ?").all(user)
@@ -63,6 +64,7 @@ export const sqliteTokens = (database: Database): TokenStore => ({
 export const removeOldEvents = (database: Database) =>
   database.prepare("DELETE FROM startlist_inbox WHERE body IS NULL AND added_at < datetime('now', '-60 days')").run()
 
+/** Events in SQLite, after `tables` was run. */
 export const sqliteEvents = (database: Database): EventStore => ({
   add: async ({ body, id, object, sequence }) => {
     const text = "INSERT OR IGNORE INTO startlist_inbox (id, body, object, sequence) VALUES (?, ?, ?, ?)"

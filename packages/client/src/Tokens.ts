@@ -7,8 +7,8 @@
  */
 import { ConnectAgain, Refused } from "./Errors.ts"
 import type { AccessRevoked } from "./Events.ts"
-import { unguessable } from "./internal/encoding.ts"
-import type { Answer } from "./internal/request.ts"
+import { unguessable } from "./internal/crypto.ts"
+import type { Answer } from "./internal/service.ts"
 
 /** Tokens from the service. */
 export interface Fresh {
@@ -57,6 +57,7 @@ export interface TokenStore {
   readonly usersOf: (userId: number) => Promise<ReadonlyArray<string>>
 }
 
+/** The tokens of all users of the application. */
 export interface Tokens {
   /**
    * Stores the tokens of a user who has just connected, in place of older ones. Two windows of a user can arrive here in
@@ -114,6 +115,7 @@ export const readFresh = ({ body, date }: Answer, sentAt: number): Fresh | undef
     : undefined
 }
 
+/** Makes the tokens of a client. */
 export const createTokens = ({ now, refresh, revoke, store }: {
   readonly store: TokenStore
   readonly now: () => number

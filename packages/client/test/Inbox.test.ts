@@ -18,7 +18,7 @@ const verifyToken = "something only we know"
 let fake: Fake.Fake
 const cleanUp: Array<() => unknown> = []
 beforeEach(async () => {
-  fake = await Fake.start()
+  fake = await Fake.start({ signsBy: "fake" })
 })
 afterEach(async () => {
   for (const close of cleanUp.splice(0)) await close()
@@ -223,6 +223,20 @@ describe("an inbox", () => {
     const inbox = makeInbox(memoryEvents(), () => {})
     expect((await inbox.fetch(new Request("http://localhost/callback", init))).status).toBe(413)
     expect(isCancelled).toBe(true)
+  })
+
+  it("stops reading a body that arrives in too many pieces", async () => {
+    let pulled = 0
+    const pieces = new ReadableStream({
+      pull: (controller) => {
+        pulled++
+        controller.enqueue(new Uint8Array(1))
+      }
+    })
+    const init = { method: "POST", body: pieces, duplex: "half" } as RequestInit
+    const inbox = makeInbox(memoryEvents(), () => {})
+    expect((await inbox.fetch(new Request("http://localhost/callback", init))).status).toBe(413)
+    expect(pulled).toBeLessThan(1100)
   })
 
   it("refuses events that are unsigned, changed, too old or too large", async () => {

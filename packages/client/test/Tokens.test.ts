@@ -13,7 +13,9 @@ beforeAll(async () => {
 })
 afterAll(() => fake.stop())
 
-const clientOf = (options: { readonly fetch?: typeof fetch; readonly now?: () => number } = {}): Client =>
+const clientOf = (
+  options: { readonly fetch?: typeof fetch; readonly issuer?: string; readonly now?: () => number } = {}
+): Client =>
   createClient({
     url: fake.url,
     clientId: fake.application.clientId,
@@ -73,6 +75,24 @@ describe("authorization", () => {
       await expect(client.finish(ambiguous, keep)).rejects.toMatchObject({ code: "invalid_response" })
     }
     expect(await athlete((await client.finish(back, keep)).accessToken)).toBe(200)
+  })
+
+  it("a redirect that names another issuer is refused, also with an error (RFC 9207)", async () => {
+    const client = clientOf()
+    const { keep, url } = await client.authorize({ scope })
+    const back = await fake.consent(url, alice)
+    const named = (issuer: string) => `${back}&iss=${encodeURIComponent(issuer)}`
+    for (const issuer of ["https://evil.example", `${fake.url}/`, ""]) {
+      await expect(client.finish(named(issuer), keep)).rejects.toMatchObject({ code: "invalid_issuer" })
+    }
+    const denied = `${redirectUri}?error=access_denied&state=${keep.state}&iss=${
+      encodeURIComponent("https://evil.example")
+    }`
+    await expect(client.finish(denied, keep)).rejects.toMatchObject({ code: "invalid_issuer" })
+    await expect(clientOf({ issuer: "https://club.example" }).finish(named(fake.url), keep)).rejects.toMatchObject({
+      code: "invalid_issuer"
+    })
+    expect(await athlete((await client.finish(named(fake.url), keep)).accessToken)).toBe(200)
   })
 
   it("an exchange whose response was lost can be repeated", async () => {

@@ -84,7 +84,9 @@ it("a library imports from others only what they export", () => {
     readdirSync(join(root, name, "src"), { encoding: "utf8", recursive: true })
       .filter((path) => /\.tsx?$/.test(path))
       .map((path) => readFileSync(join(root, name, "src", path), "utf8"))
-  const exported = libraries.flatMap((name) => modulesOf(join(root, name)).map((module) => `${name}/${module}`))
+  const exported = [...libraries, "client"].flatMap((name) =>
+    modulesOf(join(root, name)).map((module) => `${name}/${module}`)
+  )
   const imported = libraries.flatMap(sourcesOf).flatMap((source) =>
     [...source.matchAll(/(?:from |import\()"@startlist\/([^/"]+\/[^"]+)"/g)].map(([, module = ""]) => module)
   )

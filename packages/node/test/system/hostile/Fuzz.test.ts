@@ -5,9 +5,20 @@ import { athleteStatus } from "@startlist/test-support/Consent"
 import { operate } from "@startlist/test-support/Operator"
 import { fuzz } from "./support/Fuzzing.ts"
 import { makeMeasuredService } from "./support/MeasuredService.ts"
+import { fuzzReaders } from "./support/FuzzedReaders.ts"
+import { startReaders } from "./support/Readers.ts"
 import { makeWorld } from "./support/World.ts"
 
 const seed = Number(process.env["FUZZ_SEED"] ?? Math.floor(Math.random() * 1_000_000_000))
+
+it("hostile requests to the client's inbox and the fake get only specified responses", async () => {
+  const readers = await startReaders()
+  try {
+    expect(await fuzzReaders(readers, { seed, time: 4_000 })).toBeGreaterThan(100)
+  } finally {
+    readers.stop()
+  }
+})
 
 describe("hostile requests", () => {
   it.scopedLive("may erase or disable users with the operator token: the world is renewed with others", () =>

@@ -1,12 +1,15 @@
 /**
- * `npm run fuzz -- [--minutes 10] [--seed N] [--path PATH] [--planted leak|quadratic]`: hostile requests to the real service, for
- * as long as one likes. With a planted fault it must fail. Seed and path repeat a counterexample.
+ * `npm run fuzz -- [--minutes 10] [--seed N] [--path PATH] [--planted leak|quadratic]`: hostile requests to the real service,
+ * to the inbox of the client, and to the fake, for as long as one likes. With a planted fault it must fail. Seed and
+ * path repeat a counterexample.
  */
 import { integer, number, parse, refuse } from "@startlist/test-support/Arguments"
 import { Effect } from "effect"
 import { fuzz, megabytes, replay, type Report } from "./support/Fuzzing.ts"
+import { fuzzReaders } from "./support/FuzzedReaders.ts"
 import { growth } from "./support/Growth.ts"
 import { makeMeasuredService } from "./support/MeasuredService.ts"
+import { startReaders } from "./support/Readers.ts"
 
 const { values } = parse({
   options: {
@@ -50,7 +53,7 @@ const program = Effect.gen(function*() {
   const report = yield* Effect.promise(() =>
     fuzz(service, {
       seed,
-      time,
+      time: time * 3 / 4,
       judgesGrowth: true,
       onRound: (report) => {
         if (report.milliseconds < next) return
@@ -59,6 +62,12 @@ const program = Effect.gen(function*() {
       }
     })
   )
+  const readers = yield* Effect.acquireRelease(
+    Effect.promise(() => startReaders()),
+    ({ stop }) => Effect.sync(stop)
+  )
+  const answered = yield* Effect.promise(() => fuzzReaders(readers, { seed, time: time / 4 }))
+  console.log(`${answered} requests answered by the inbox of the client and by the fake`)
   console.log(
     `${table(report)}\n${line(report)}\nthe heap grows by ${Math.round(growth(report.measures))} bytes a request`
   )

@@ -1,4 +1,5 @@
 /** Requests to the service, with failures by the required action. */
+import { readStream } from "../Body.ts"
 import { Refused, TryLater } from "../Errors.ts"
 
 /** A response with its body. */
@@ -11,6 +12,9 @@ export interface Answer {
 
 /** Timeout of a request in milliseconds. */
 const timeout = 10_000
+
+/** Limits of a response: a page of the event log is the largest. */
+const limits = { maxBytes: 16 * 1_048_576, maxPieces: Infinity, timeout }
 
 const retryAfterOf = (response: Response): number | undefined => {
   const seconds = Number(response.headers.get("retry-after") ?? Number.NaN)
@@ -31,7 +35,7 @@ export const send = async (fetch: typeof globalThis.fetch, url: string, init: Re
   let text: string
   try {
     response = await fetch(url, { ...init, redirect: "manual", signal: AbortSignal.timeout(timeout) })
-    text = await response.text()
+    text = new TextDecoder().decode(await readStream(response.body, limits))
   } catch (cause) {
     throw new TryLater("the service does not answer", undefined, { cause })
   }
@@ -49,3 +53,40 @@ const textOf = (body: unknown, field: string): string | undefined => {
 /** The refusal in a response (RFC 6749 §5.2, RFC 6750 §3.1). */
 export const refusalOf = ({ body, status }: Answer): Refused =>
   new Refused(textOf(body, "error") ?? `status_${status}`, textOf(body, "error_description") ?? `status ${status}`)
+
+/** A page of the event log. */
+export interface Page {
+  readonly events: ReadonlyArray<
+    { readonly webhook_id: string; readonly sequence?: number; readonly event: unknown }
+  >
+  readonly next: string
+}
+
+const isPage = (body: unknown): body is Page =>
+  typeof body === "object" && body !== null && Array.isArray(Reflect.get(body, "events")) &&
+  typeof Reflect.get(body, "next") === "string"
+
+interface Service {
+  readonly fetch: typeof globalThis.fetch
+  readonly url: string
+}
+
+/** Maximum number of events on a page. A page with fewer is the last one. */
+export const limit = 100
+
+/** The page after a cursor. Nothing if the log does not have the cursor, as after a restored backup. */
+export const readPage = async (
+  { fetch, url }: Service,
+  accessToken: string,
+  cursor: string | undefined
+): Promise<Page | undefined> => {
+  const after = cursor === undefined ? "" : `&after=${encodeURIComponent(cursor)}`
+  const headers = { authorization: `Bearer ${accessToken}` }
+  const found = await send(fetch, `${url}/api/v1/webhook_subscription/events?limit=${limit}${after}`, { headers })
+  if (found.status === 200) {
+    if (isPage(found.body)) return found.body
+    throw new Refused("invalid_response", `${url} is not a Startlist service`)
+  }
+  if (found.status === 422 && cursor !== undefined) return undefined
+  throw refusalOf(found)
+}

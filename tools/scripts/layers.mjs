@@ -15,7 +15,7 @@ const allowed = {
   "packages/testing": ["core"],
   "packages/pages": ["core", "http"],
   "packages/embed": ["core", "http", "pages"],
-  "packages/fake": ["core", "http", "dispatcher", "embed"],
+  "packages/fake": ["core", "http", "dispatcher", "embed", "client"],
   "packages/node": ["core", "http", "pages", "postgres", "dispatcher", "fake"],
   "tools/model": ["core", "testing"]
 }

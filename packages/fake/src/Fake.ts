@@ -9,29 +9,43 @@ import * as NodeSecrets from "@startlist/http/NodeSecrets"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { type Block, parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as ControlPlane from "./internal/ControlPlane.ts"
 import { type Fake, InvalidControl, type Who } from "./internal/Controls.ts"
+import * as Faults from "./internal/Faults.ts"
 import * as Listener from "./internal/Listener.ts"
-import * as Listening from "./internal/Listening.ts"
-import * as MovableClock from "./internal/MovableClock.ts"
 import * as People from "./internal/People.ts"
-import * as Receivers from "./internal/Receivers.ts"
 import * as Time from "./internal/Time.ts"
-import * as Traffic from "./internal/Traffic.ts"
 
 export { InvalidControl } from "./internal/Controls.ts"
 export type { Application, Fake, Updates, Who } from "./internal/Controls.ts"
-export type { DeliveryFault } from "./internal/Receivers.ts"
-export type { NextResponses, RecordedRequest, ResponseFault } from "./internal/Traffic.ts"
+export type { DeliveryFault, NextResponses, RecordedRequest, ResponseFault } from "./internal/Faults.ts"
 
+/** Where the fake listens, and whom it trusts. */
 export interface Options {
   /** Default: any free port. */
   readonly port?: number
   /** The address to listen on. Default: `127.0.0.1`. Any program that reaches it controls the fake. */
   readonly host?: string
+  /** Names by which the fake may be called, besides `localhost` and addresses: `startlist` in a network of containers. */
+  readonly names?: ReadonlyArray<string>
   /** Redirect URIs of the application. Addresses on loopback are also accepted. */
   readonly redirectUris?: ReadonlyArray<string>
+  /** Networks of receivers besides loopback, such as `172.16.0.0/12` for containers. No other address is called. */
+  readonly allow?: ReadonlyArray<string>
+  /**
+   * The clock of `webhook-timestamp`. `machine` (default): a receiver accepts events also after the time was moved.
+   * `fake`: for a receiver that reads the time from `now`.
+   */
+  readonly signsBy?: "machine" | "fake"
 }
+
+const blockOf = (cidr: string): Block =>
+  Option.getOrThrowWith(
+    parseBlock(cidr),
+    () => new InvalidControl("allow", `${JSON.stringify(cidr)} is not a network such as 10.0.0.0/8`)
+  )
 
 /** Maximum step of time. Far longer ones overflow dates. */
 const longest = Duration.days(36_500)
@@ -45,14 +59,30 @@ const millisOf = (duration: Duration.DurationInput): number => {
   return Duration.toMillis(parsed.value)
 }
 
-/** Starts a fake. Rejects if the port is in use. */
-export const start = async ({ host = "127.0.0.1", port = 0, redirectUris = [] }: Options = {}): Promise<Fake> => {
-  const { port: listensOn, serve, server } = await Listening.open(port, host)
+/**
+ * Starts a fake. Rejects if the port is in use.
+ *
+ * @example
+ * ```ts
+ * import { Fake } from "@startlist/fake"
+ *
+ * const fake = await Fake.start()
+ * const registration = await fake.addRegistration({ athlete: "alice@athletes.example" })
+ * await fake.changeRegistration(registration, { registration_status: "validated" })
+ * await fake.advance("8 hours")
+ * await fake.stop()
+ * ```
+ */
+export const start = async (options: Options = {}): Promise<Fake> => {
+  const { allow = [], host = "127.0.0.1", names = [], port = 0, redirectUris = [], signsBy = "machine" } = options
+  const networks = ["127.0.0.0/8", "::1/128", ...allow].map(blockOf)
+  const { port: listensOn, serve, server } = await Listener.open(port, host)
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${listensOn}`
-  const clock = MovableClock.make()
+  const clock = Time.makeClock()
   const people = People.make()
-  const receivers = Receivers.make()
-  const traffic = Traffic.make()
+  const signsAt = signsBy === "machine" ? Date.now : () => clock.unsafeCurrentTimeMillis()
+  const receivers = Faults.makeReceivers({ allow: networks, signsAt })
+  const traffic = Faults.makeTraffic()
   let deliveries: DeliveryStore.Service | undefined
   const stores = Layer.map(Memory.layer, (context) => {
     deliveries = Context.get(context, DeliveryStore)
@@ -142,7 +172,7 @@ export const start = async ({ host = "127.0.0.1", port = 0, redirectUris = [] }:
     }
   }
   const control = ControlPlane.make(fake, people)
-  serve(Listener.make({ url, handler: startlist.handler, control, traffic, now: time.now }))
+  serve(Listener.make({ url, names: [host, ...names], handler: startlist.handler, control, traffic, now: time.now }))
   return fake
 }
 

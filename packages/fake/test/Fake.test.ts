@@ -3,7 +3,8 @@ import { Effect } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { makeReceiver, type Receiver } from "@startlist/test-support/Receiver"
 import { Exit, Scope } from "effect"
-import * as Listening from "../src/internal/Listening.ts"
+import { request } from "node:http"
+import * as Listener from "../src/internal/Listener.ts"
 
 const redirectUri = "http://localhost:7000/back"
 
@@ -71,11 +72,24 @@ const subscribed = async (receiver: Receiver) => {
   return fake.addRegistration()
 }
 
-const control = (method: string, path: string, body?: unknown) =>
-  fetch(`${fake.url}/fake${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+const json = { "content-type": "application/json" }
+
+const control = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+  fetch(`${fake.url}/fake${path}`, {
+    method,
+    headers: { ...(body === undefined ? {} : json), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) })
+  })
+
+/** The status of a request with these headers, which `fetch` would not send. */
+const statusOf = (method: string, path: string, headers: Record<string, string>) =>
+  new Promise<number | undefined>((resolve, reject) => {
+    request(`${fake.url}${path}`, { method, headers }, (response) => resolve(response.resume().statusCode))
+      .on("error", reject).end()
+  })
 
 it("answers a request that came before it was ready", async () => {
-  const { port, serve, server } = await Listening.open(0, "127.0.0.1")
+  const { port, serve, server } = await Listener.open(0, "127.0.0.1")
   try {
     const answer = fetch(`http://127.0.0.1:${port}/`)
     await new Promise((resolve) => server.once("request", resolve))
@@ -171,8 +185,93 @@ describe("a fake", () => {
     await fake.changeRegistration(registration, { comment: "refused" })
     await fake.advance("1 hour")
     expect(receiver.events()).toHaveLength(3)
-    const [first, , third] = receiver.events()
-    expect((third?.timestamp ?? 0) - (first?.timestamp ?? 0)).toBeGreaterThan(50)
+    const [first, , third] = (await fake.deliveries())[0]?.attempts ?? []
+    expect((third?.at.getTime() ?? 0) - (first?.at.getTime() ?? 0)).toBeGreaterThan(50_000)
+  })
+
+  it("signs with the machine's clock, so that a receiver accepts events also after the time was moved", async () => {
+    const receiver = await receive()
+    const registration = await subscribed(receiver)
+    await fake.advance("30 days")
+    await fake.changeRegistration(registration, { comment: "later" })
+    await fake.settle()
+    expect(receiver.events().map(({ isSigned }) => isSigned)).toEqual([true])
+  })
+
+  it("calls receivers on this machine, and in other networks only if they are allowed", async () => {
+    const problems = async (on: Fake.Fake, callbackUrl: string) => {
+      const query = new URL(authorizationUrl()).search
+      const back = new URL(await on.consent(`${on.url}/oauth/authorize${query}`, "paul@platform.example"))
+      const tokens = await fetch(`${on.url}/oauth/token`, {
+        method: "POST",
+        body: new URLSearchParams({
+          client_id: String(on.application.clientId),
+          client_secret: on.application.clientSecret,
+          grant_type: "authorization_code",
+          code: back.searchParams.get("code") ?? ""
+        })
+      })
+      const response = await fetch(`${on.url}/api/v1/webhook_subscription`, {
+        method: "POST",
+        headers: { ...json, authorization: `Bearer ${(await tokens.json()).access_token}` },
+        body: JSON.stringify({ webhook_subscription: { callback_url: callbackUrl, verify_token: "v" } })
+      })
+      return (await response.json()).message
+    }
+    const forbidden = "the address of the callback is not allowed"
+    for (const url of ["https://10.1.2.3/", "https://192.168.0.1/", "https://[fd00::1]/", "https://192.0.2.1/"]) {
+      expect([url, await problems(fake, url)]).toEqual([url, forbidden])
+    }
+    expect(await problems(fake, "https://8.8.8.8/")).toBe(forbidden)
+    const other = await Fake.start({ allow: ["255.255.255.255/32"] })
+    expect(await problems(other, "https://255.255.255.255:1/")).not.toBe(forbidden)
+    await other.stop()
+    await expect(Fake.start({ allow: ["10.0.0.0/40"] })).rejects.toThrow("allow: \"10.0.0.0/40\" is not a network")
+  })
+
+  it("serves no page of another site, nor a foreign name that was pointed to it", async () => {
+    const { host, port } = new URL(fake.url)
+    const own = [host, `localhost:${port}`, `[::1]:${port}`, "192.0.2.1"]
+    const foreign = [
+      "evil.example",
+      `evil.example:${port}`,
+      `localhost.evil.example:${port}`,
+      "a@127.0.0.1",
+      "127.0.0.1/x"
+    ]
+    for (const [names, control, service] of [[own, 200, 401], [foreign, 421, 421]] as const) {
+      for (const name of names) {
+        expect([name, await statusOf("GET", "/fake", { host: name })]).toEqual([name, control])
+        expect([name, await statusOf("GET", "/api/v1/athlete", { host: name })]).toEqual([name, service])
+      }
+    }
+    const named = await Fake.start({ names: ["startlist"] })
+    const status = new Promise((resolve) =>
+      request(`${named.url}/fake`, { headers: { host: "startlist:80" } }, (got) => resolve(got.resume().statusCode))
+        .end()
+    )
+    expect(await status).toBe(200)
+    await named.stop()
+
+    const before = fake.now().getTime()
+    const pages = [
+      { origin: "https://evil.example" },
+      { origin: "null" },
+      { origin: `http://localhost:${port}` },
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" }
+    ]
+    for (const headers of pages) {
+      expect(await statusOf("GET", "/fake", headers)).toBe(403)
+      expect(await statusOf("POST", "/fake/sign-in", headers)).toBe(403)
+      expect(await statusOf("POST", "/fake/time", { ...json, ...headers })).toBe(403)
+    }
+    expect((await control("POST", "/time", { advance: "1 day" }, { "content-type": "text/plain" })).status).toBe(415)
+    expect(fake.now().getTime() - before).toBeLessThan(86_400_000)
+    expect(await statusOf("GET", "/fake/sign-in", { "sec-fetch-site": "cross-site" })).toBe(200)
+    for (const headers of [{ origin: fake.url }, { "sec-fetch-site": "same-origin" }, { "sec-fetch-site": "none" }]) {
+      expect(await statusOf("GET", "/fake", headers)).toBe(200)
+    }
   })
 
   it("records the requests of the application until they are removed", async () => {

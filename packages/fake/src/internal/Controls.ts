@@ -1,8 +1,7 @@
 /** Controls of a fake. */
 import type { Startlist } from "@startlist/embed"
 import type * as Duration from "effect/Duration"
-import type { DeliveryFault } from "./Receivers.ts"
-import type { NextResponses, RecordedRequest } from "./Traffic.ts"
+import type { DeliveryFault, NextResponses, RecordedRequest } from "./Faults.ts"
 
 /** A control that cannot be executed. */
 export class InvalidControl extends Error {
@@ -27,6 +26,7 @@ export type Updates = Partial<Startlist.Registration["updates"]>
 /** A user by identifier or e-mail address. */
 export type Who = number | string
 
+/** A running fake. */
 export interface Fake {
   readonly url: string
   readonly application: Application
@@ -48,7 +48,7 @@ export interface Fake {
     updates?: Updates
   ) => Promise<number>
   readonly changeRegistration: (id: number, updates: Updates) => Promise<void>
-  /** The time of the fake. */
+  /** The time of the fake, also in the bodies of its events. */
   readonly now: () => Date
   /** Moves the time forward, for example by `8 hours`. Tokens expire and events are retried as in that time. */
   readonly advance: (duration: Duration.DurationInput) => Promise<void>

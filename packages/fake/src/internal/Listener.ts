@@ -1,19 +1,31 @@
-/** Serves the fake: its control plane, and the service with a record of all requests. */
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
-import type { Traffic } from "./Traffic.ts"
+/** The server of a fake: its control plane, and the service with a record of all requests. */
+import { BodyRefused, readBody } from "@startlist/client/Body"
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http"
+import { isIP } from "node:net"
+import type { Traffic } from "./Faults.ts"
 
-/** Maximum size of a body (1 MiB). The service refuses far smaller ones. */
-const maxBytes = 1_048_576
+/** A listening server. */
+export interface Listening {
+  readonly server: Server
+  readonly port: number
+  /** Starts to serve with this listener, including earlier requests, which have waited. */
+  readonly serve: (listener: RequestListener) => void
+}
 
-const bodyOf = async (incoming: IncomingMessage): Promise<Buffer> => {
-  const pieces: Array<Buffer> = []
-  let size = 0
-  for await (const piece of incoming) {
-    const bytes: Buffer = piece
-    size += bytes.length
-    if (size <= maxBytes) pieces.push(bytes)
-  }
-  return Buffer.concat(pieces)
+/** Listens, before it is known how to serve: the service needs to know its port. Rejects if the port is in use. */
+export const open = async (port: number, host: string): Promise<Listening> => {
+  let serve: Listening["serve"] = () => {}
+  const listener = new Promise<RequestListener>((resolve) => {
+    serve = resolve
+  })
+  const server = createServer((incoming, outgoing) => {
+    listener.then((answer) => answer(incoming, outgoing))
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, host, resolve)
+  })
+  const address = server.address()
+  return { server, serve, port: typeof address === "object" && address !== null ? address.port : port }
 }
 
 const headersOf = ({ rawHeaders }: IncomingMessage): Headers => {
@@ -38,39 +50,62 @@ const unavailable = () =>
     headers: { "retry-after": "1" }
   })
 
+/** Maximum number of bytes of a body in the record, which the service would not accept more of either. */
+const maxRecordedBytes = 65_536
+
+/** Name or address of a `Host` header. Undefined for anything else. */
+const hostOf = (header: string): string | undefined => {
+  const url = URL.canParse(`http://${header}`) ? new URL(`http://${header}`) : undefined
+  return url?.href === `http://${url?.host}/` ? url.hostname.replace(/^\[(.*)\]$/, "$1") : undefined
+}
+
+/** What the fake serves. */
 export interface Options {
   readonly url: string
+  /** Names of the fake, besides `localhost`. */
+  readonly names: ReadonlyArray<string>
   readonly handler: (request: Request, connection: { readonly address?: string | undefined }) => Promise<Response>
   readonly control: (request: Request) => Promise<Response>
   readonly traffic: Traffic
   readonly now: () => number
 }
 
-export const make = ({ control, handler, now, traffic, url }: Options): RequestListener => {
+/** Serves requests to own names, with bodies of at most 1 MiB. */
+export const make = ({ control, handler, names, now, traffic, url }: Options): RequestListener => {
+  /** By an address or an own name. Any other name may have been pointed here by the page that a browser shows. */
+  const isOwn = (host: string | undefined): boolean =>
+    host !== undefined && (isIP(host) !== 0 || host === "localhost" || names.includes(host))
+
   const serve = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const { method = "GET", url: target = "/" } = incoming
-    const body = await bodyOf(incoming)
+    const { host = new URL(url).host } = incoming.headers
+    if (!isOwn(hostOf(host))) {
+      const text = `The fake does not serve the host ${
+        JSON.stringify(host)
+      }: use ${url}, or name it in the option names.\n`
+      return void outgoing.writeHead(421, { connection: "close", "content-type": "text/plain" }).end(text)
+    }
+    const body = await readBody(incoming)
     const hasBody = method !== "GET" && method !== "HEAD" && body.length > 0
     const headers = headersOf(incoming)
     const path = target.split("?", 1)[0] ?? ""
-    const request = new Request(new URL(path.startsWith("/") ? target : "/", url), {
-      method,
-      headers,
-      ...(hasBody ? { body: new Uint8Array(body) } : {})
-    })
-    if (path === "/fake" || path.startsWith("/fake/")) return write(outgoing, await control(request))
+    const requested = (base: string) =>
+      new Request(new URL(path.startsWith("/") ? target : "/", base), { method, headers, ...(hasBody ? { body } : {}) })
+    if (path === "/fake" || path.startsWith("/fake/")) {
+      return write(outgoing, await control(requested(`http://${host}`)))
+    }
     if (path === "/readyz" || path === "/healthz") return write(outgoing, Response.json({ status: "ok" }))
     const at = now()
     const planned = traffic.take(path)
     const response = planned?.fault === "unavailable"
       ? unavailable()
-      : await handler(request, { address: incoming.socket.remoteAddress })
+      : await handler(requested(url), { address: incoming.socket.remoteAddress })
     traffic.record({
       at,
       method,
       target,
       headers: Object.fromEntries(headers),
-      body: body.toString(),
+      body: Buffer.from(body.subarray(0, maxRecordedBytes)).toString(),
       status: response.status,
       ...(planned === undefined ? {} : { fault: planned.fault })
     })
@@ -81,6 +116,9 @@ export const make = ({ control, handler, now, traffic, url }: Options): RequestL
     await write(outgoing, response)
   }
   return (incoming, outgoing) => {
-    serve(incoming, outgoing).catch(() => void incoming.socket.destroy())
+    serve(incoming, outgoing).catch((error) => {
+      if (error instanceof BodyRefused) outgoing.writeHead(error.status, { connection: "close" }).end()
+      else incoming.socket.destroy()
+    })
   }
 }

@@ -2,6 +2,7 @@
 import type { Startlist } from "@startlist/embed"
 import { randomBytes } from "node:crypto"
 
+/** A user of the fake. */
 export type User = Startlist.User
 
 /** One of each role. */
@@ -22,6 +23,7 @@ const cookieOf = (headers: Startlist.SignIn["identify"] extends (request: infer 
   return /(?:^|; )fake_session=([\w-]+)/.exec(typeof cookie === "string" ? cookie : "")?.[1] ?? ""
 }
 
+/** No users. */
 export const make = () => {
   const users = new Map<number, User>()
   const sessions = new Map<string, { readonly user: User; readonly csrf: string }>()
@@ -68,4 +70,5 @@ ${
   }
 }
 
+/** The users and their sessions. */
 export type People = ReturnType<typeof make>

@@ -19,19 +19,20 @@ const lines = ({ application: { clientId, clientSecret, signingSecret }, url, us
 const json = ({ application, url, users }: Fake.Fake): string => JSON.stringify({ url, application, users: users() })
 
 /** Runs a fake until it is interrupted. Fails if it cannot start, such as on a taken port. */
-export const run = (options: {
+export const run = ({ allow, json: isJson, port, redirectUris }: {
   readonly port: Option.Option<number>
   readonly redirectUris: ReadonlyArray<string>
+  readonly allow: ReadonlyArray<string>
   readonly json: boolean
 }): Effect.Effect<never, CommandFailed> =>
   Effect.acquireUseRelease(
     Effect.tryPromise({
-      try: () => Fake.start({ port: Option.getOrElse(options.port, () => 0), redirectUris: options.redirectUris }),
+      try: () => Fake.start({ allow, port: Option.getOrElse(port, () => 0), redirectUris }),
       catch: (error) => new CommandFailed({ message: error instanceof Error ? error.message : String(error) })
     }),
-    (fake) => Effect.zipRight(printLines(...(options.json ? [json(fake)] : lines(fake))), Effect.never),
+    (fake) => Effect.zipRight(printLines(...(isJson ? [json(fake)] : lines(fake))), Effect.never),
     (fake) => Effect.promise(fake.stop)
   )
 
 /** Without options. */
-export const standard = run({ port: Option.none(), redirectUris: [], json: false })
+export const standard = run({ port: Option.none(), redirectUris: [], allow: [], json: false })

@@ -15,6 +15,12 @@ export const fake = Command.make(
       ),
       Options.repeated
     ),
+    allow: Options.text("allow").pipe(
+      Options.withDescription(
+        "network of receivers that may be called, besides this machine, such as 172.16.0.0/12; you can repeat this option"
+      ),
+      Options.repeated
+    ),
     json
   },
   (options) => Effect.flatMap(Effect.promise(() => import("./Fake.ts")), ({ run }) => run(options))

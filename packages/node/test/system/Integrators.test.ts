@@ -18,7 +18,11 @@ const line = (stdout: () => string, pattern: RegExp) =>
   expect.poll(stdout, { interval: 20 }).toMatch(pattern).then(() => pattern.exec(stdout()) ?? [])
 
 const post = async (url: string, body: unknown) => {
-  const response = await fetch(url, { method: "POST", body: JSON.stringify(body) })
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body)
+  })
   return response.status === 204 ? undefined : await response.json()
 }
 
@@ -64,7 +68,11 @@ it.scopedLive(
       const { id } = yield* Effect.promise(() => post(`${url}/fake/registrations`, {}))
       const change = (comment: string) =>
         Effect.promise(() =>
-          fetch(`${url}/fake/registrations/${id}`, { method: "PATCH", body: JSON.stringify({ comment }) })
+          fetch(`${url}/fake/registrations/${id}`, {
+            method: "PATCH",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({ comment })
+          })
         )
       yield* change("before")
 

@@ -161,7 +161,11 @@ layer(Sites.layer(environment))("clients that nobody here wrote", (it) => {
       const { application, url } = JSON.parse(stdout())
       const allow = async (authorizationUrl: string) => {
         const body = JSON.stringify({ url: authorizationUrl, user: "alice@athletes.example" })
-        const { redirect } = await (await fetch(`${url}/fake/consent`, { method: "POST", body })).json()
+        const { redirect } = await (await fetch(`${url}/fake/consent`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body
+        })).json()
         return new URL(redirect)
       }
       const place = {

@@ -1,0 +1,149 @@
+/** Planned faults: of the responses to the application, which are recorded, and of the events. */
+import { Answer, Callbacks, type Post } from "@startlist/core/Callbacks"
+import type { Block } from "@startlist/dispatcher/AddressGuard"
+import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+/**
+ * `lost`: processed, but the connection closes without a response. `slow`: a late response. `unavailable`: 503, not
+ * processed.
+ */
+export const responseFaults = ["lost", "slow", "unavailable"] as const
+/** A fault of a response. */
+export type ResponseFault = typeof responseFaults[number]
+
+/** Which responses have a fault. */
+export interface NextResponses {
+  readonly fault: ResponseFault
+  /** Number of responses. Default: 1. */
+  readonly count?: number
+  /** Only for requests of this path. Default: any. */
+  readonly path?: string
+  /** For `slow`, in milliseconds. Default: 3000. */
+  readonly delay?: number
+}
+
+/** A request of the application. Its secrets are fakes, so nothing is omitted. */
+export interface RecordedRequest {
+  /** In milliseconds since 1970, by the time of the fake. */
+  readonly at: number
+  readonly method: string
+  /** Path and query. */
+  readonly target: string
+  readonly headers: Readonly<Record<string, string>>
+  /** At most 64 KiB of it. */
+  readonly body: string
+  /** The status of the response, also of a lost one. */
+  readonly status: number
+  readonly fault?: ResponseFault
+}
+
+interface Planned {
+  readonly fault: ResponseFault
+  readonly path: string | undefined
+  readonly delay: number
+}
+
+/** Maximum number of recorded requests. The newest are stored. */
+const maxRecorded = 1000
+
+/** An empty record without planned faults. */
+export const makeTraffic = () => {
+  const recorded: Array<RecordedRequest> = []
+  const planned: Array<Planned> = []
+  return {
+    recorded,
+    record: (request: RecordedRequest): void => {
+      recorded.push(request)
+      if (recorded.length > maxRecorded) recorded.shift()
+    },
+    next: ({ count = 1, delay = 3000, fault, path }: NextResponses): void => {
+      for (let i = 0; i < count; i++) planned.push({ delay, fault, path })
+    },
+    clear: (): void => void planned.splice(0),
+    /** Takes the next planned fault for this path. */
+    take: (path: string): Planned | undefined => {
+      const place = planned.findIndex((one) => one.path === undefined || one.path === path)
+      return place < 0 ? undefined : planned.splice(place, 1)[0]
+    }
+  }
+}
+
+/** The record, and the planned faults of responses. */
+export type Traffic = ReturnType<typeof makeTraffic>
+
+/** `twice`: it arrives two times. `late`: its first attempt does not arrive. `never`: none does. */
+export const deliveryFaults = ["twice", "late", "never"] as const
+/** A fault of the delivery of an event. */
+export type DeliveryFault = typeof deliveryFaults[number]
+
+/** Requests to callbacks. */
+export interface Receivers {
+  readonly layer: Layer.Layer<Callbacks>
+  /** A fault of the next events that have not been attempted yet. */
+  readonly next: (fault: DeliveryFault, count: number) => void
+  readonly clear: () => void
+  /** Number of requests to callbacks without a response yet. */
+  readonly inFlight: () => number
+}
+
+const lost = Answer.Unreachable({ detail: "the fake has lost this attempt" })
+
+/** Whom the fake calls, and how it signs. */
+export interface ReceiverOptions {
+  /** Addresses of receivers, and no others. */
+  readonly allow: ReadonlyArray<Block>
+  /** The time in milliseconds since 1970 for the `webhook-timestamp`. */
+  readonly signsAt: () => number
+}
+
+/** Callbacks without planned faults. */
+export const makeReceivers = ({ allow, signsAt }: ReceiverOptions): Receivers => {
+  const waiting: Array<DeliveryFault> = []
+  /** By event. */
+  const faults = new Map<string, DeliveryFault | undefined>()
+  let running = 0
+
+  /** The fault of this attempt. Chosen at the first attempt of an event, and the same for the others. */
+  const faultOf = (event: string): DeliveryFault | undefined => {
+    if (!faults.has(event)) {
+      const fault = waiting.shift()
+      faults.set(event, fault)
+      return fault
+    }
+    return faults.get(event) === "never" ? "never" : undefined
+  }
+
+  const layer = Layer.map(
+    Dispatcher.layerWith({ allow, onlyAllowed: true, userAgent: "Startlist-Fake" }),
+    (context) => {
+      const { deliver: send, problem, validate } = Context.get(context, Callbacks)
+      const deliver = (post: Post) => send({ ...post, timestamp: Math.floor(signsAt() / 1000) })
+      return Context.make(Callbacks, {
+        problem,
+        validate,
+        deliver: (post) =>
+          Effect.suspend(() => {
+            running++
+            switch (faultOf(post.id)) {
+              case "twice":
+                return Effect.zipRight(deliver(post), deliver(post))
+              case "late":
+              case "never":
+                return Effect.succeed(lost)
+              default:
+                return deliver(post)
+            }
+          }).pipe(Effect.ensuring(Effect.sync(() => running--)))
+      })
+    }
+  )
+  return {
+    layer,
+    next: (fault, count) => void waiting.push(...Array.from({ length: count }, () => fault)),
+    clear: () => void waiting.splice(0),
+    inFlight: () => running
+  }
+}

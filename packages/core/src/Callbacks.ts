@@ -40,6 +40,12 @@ export const broken: Answer = Answer.Unreachable({ detail: "internal error of th
 export const reportBug = (cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   Effect.logError("a request to a callback failed by a bug of Startlist", cause)
 
+/**
+ * Why a callback URL cannot be called. `international_name`: its host is not in the ASCII form. `trailing_dot`: its host
+ * ends with a dot. `characters`: one of them must be encoded with a percent sign. `invalid`: anything else.
+ */
+export type UrlProblem = "invalid" | "international_name" | "trailing_dot" | "characters"
+
 /** The validation GET (requirements §4.7). */
 export interface Validation {
   readonly callbackUrl: string
@@ -113,7 +119,7 @@ export declare namespace Callbacks {
      * there. A wrapper that changes `deliver` must change this, too, or leave it out.
      */
     readonly begin?: Begin<Post>
-    /** Whether a callback URL can be called at all: its scheme and form, not its address. */
-    readonly accepts: (callbackUrl: string) => boolean
+    /** Why a callback URL cannot be called at all: its scheme and form, not its address. None if it can. */
+    readonly problem: (callbackUrl: string) => Option.Option<UrlProblem>
   }
 }

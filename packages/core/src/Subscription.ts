@@ -59,7 +59,9 @@ export class ValidationFailed
       "wrong_content_type",
       "wrong_body"
     ),
-    answered: Schema.optionalWith(Answered, { exact: true })
+    answered: Schema.optionalWith(Answered, { exact: true }),
+    /** Why it is `unreachable`, in words for the owner. */
+    detail: Schema.optionalWith(Schema.String, { exact: true })
   })
 {}
 
@@ -108,6 +110,8 @@ export const validate = (answer: Answer, challenge: string): Either.Either<void,
         reason,
         ...(answer._tag === "Answered"
           ? { answered: { status: answer.status, mediaType: mediaTypeOf(answer.contentType) } }
+          : answer._tag === "Unreachable"
+          ? { detail: answer.detail }
           : {})
       })
     )

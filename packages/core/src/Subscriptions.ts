@@ -43,10 +43,10 @@ export const entitled = (access: BearerAccess, { webhookScope }: Policy.Service)
   return Either.void
 }
 
-/** The callback URL is too long, not a URL, or has a scheme that is not allowed. */
+/** The callback URL is too long, not a URL, has a scheme that is not allowed, or must be spelt in another way. */
 export class InvalidCallbackUrl
   extends Schema.TaggedError<InvalidCallbackUrl>("@startlist/core/InvalidCallbackUrl")("InvalidCallbackUrl", {
-    reason: Schema.Literal("too_long", "invalid")
+    reason: Schema.Literal("too_long", "invalid", "international_name", "trailing_dot", "characters")
   })
 {}
 
@@ -114,7 +114,8 @@ const make = Effect.gen(function*() {
     { callbackUrl, verifyToken }: Wanted
   ) {
     if (callbackUrl.length > 255) return yield* new InvalidCallbackUrl({ reason: "too_long" })
-    if (!callbacks.accepts(callbackUrl)) return yield* new InvalidCallbackUrl({ reason: "invalid" })
+    const problem = Option.getOrUndefined(callbacks.problem(callbackUrl))
+    if (problem !== undefined) return yield* new InvalidCallbackUrl({ reason: problem })
     if (Option.isSome(yield* store.findByApplication(applicationId))) return yield* new AlreadySubscribed()
 
     const challenge = Redacted.value(yield* secrets.make("challenge"))

@@ -371,7 +371,11 @@ describe("a worker", () => {
       const worker = yield* Effect.forkDaemon(
         Worker.run.pipe(
           Effect.provideService(Policy.Policy, policy),
-          Effect.provideService(Callbacks.Callbacks, { accepts: () => true, validate: () => Effect.never, deliver })
+          Effect.provideService(Callbacks.Callbacks, {
+            problem: () => Option.none(),
+            validate: () => Effect.never,
+            deliver
+          })
         )
       )
       yield* seconds(200)
@@ -385,7 +389,13 @@ describe("a worker", () => {
 const delivering = (
   deliver: Callbacks.Callbacks.Service["deliver"],
   more: Pick<Callbacks.Callbacks.Service, "begin"> = {}
-) => Effect.provideService(Callbacks.Callbacks, { accepts: () => true, validate: () => Effect.never, deliver, ...more })
+) =>
+  Effect.provideService(Callbacks.Callbacks, {
+    problem: () => Option.none(),
+    validate: () => Effect.never,
+    deliver,
+    ...more
+  })
 
 /** Callbacks that answer nothing but by `begin`. */
 const beginning = (begin: Callbacks.Begin<Callbacks.Post>) =>

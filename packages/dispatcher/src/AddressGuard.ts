@@ -6,12 +6,22 @@
  */
 import * as Option from "effect/Option"
 import ipaddr from "ipaddr.js"
-import { isIP } from "./internal/isIP.ts"
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 /** A block of addresses: its first address and the length of its prefix in bits. */
 export type Block = readonly [Address, number]
+
+const ipv6 = /^[\da-f:]+(?::\d+(?:\.\d+){3})?$/i
+
+/**
+ * 4 or 6 for an address of this family, otherwise 0: `isIP` of `node:net`, for runtimes without Node. An address with a
+ * zone gives 0, since no callback can have one.
+ */
+export const isIP = (text: string): 0 | 4 | 6 => {
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return 4
+  return ipv6.test(text) && URL.canParse(`http://[${text}]`) ? 6 : 0
+}
 
 /** Parses CIDR notation (`10.0.0.0/8`, `fd00::/8`). None if it is invalid, or a block of IPv4-mapped addresses. */
 export const parseBlock = (cidr: string): Option.Option<Block> => {

@@ -1,13 +1,15 @@
 /** Parses and checks callback URLs. */
-import * as Option from "effect/Option"
-import { isIP } from "./internal/isIP.ts"
-import { type Block, type CallbackProtocol, isWithin } from "./AddressGuard.ts"
+import type { UrlProblem } from "@startlist/core/Callbacks"
+import * as Either from "effect/Either"
+import { type Block, type CallbackProtocol, isIP, isWithin } from "./AddressGuard.ts"
 
 /** The parts of an accepted callback URL that the dialler needs. */
 export interface CallbackUrl {
   readonly protocol: CallbackProtocol
   /** Scheme, host and port. Callbacks with the same origin share connections. */
   readonly origin: string
+  /** Host and port as in the `Host` header: without the port of the scheme. */
+  readonly authority: string
   /** The port. Without one in the URL, that of the scheme. */
   readonly port: number
   /** Name or address to dial: lower case, without brackets, and with unusual spellings of IPv4 normalized. */
@@ -16,29 +18,34 @@ export interface CallbackUrl {
   readonly target: string
 }
 
-/** The characters of a URI (RFC 3986 §2): printable ASCII without characters that parsers interpret differently. */
-const uri = /^https?:\/\/(?!\/)[\w\-.~:/?[\]@!$&'()*+,;=%]+$/i
+/** Characters that no URI contains (RFC 3986 §2), and that parsers interpret differently. */
+const foreign = /[^\w\-.~:/?#[\]@!$&'()*+,;=%]/
 
 /** RFC 3986 §3.2: everything up to the path, the query or the end. */
-const authority = /^[^/]+\/\/([^/?]*)/
+const authorityOf = /^https?:\/\/([^/?#]+)/i
 
 /**
  * Parses a callback URL: https, or http if the operator allows it (an address in `allow`, or a name, which is checked
  * when it is resolved). At most 255 characters (requirements §8), without user info, fragment and trailing dot.
  */
-export const parse = (text: string, allow: ReadonlyArray<Block>): Option.Option<CallbackUrl> => {
-  if (text.length > 255 || !uri.test(text) || authority.exec(text)?.[1]?.includes("@") !== false) return Option.none()
+export const parse = (text: string, allow: ReadonlyArray<Block>): Either.Either<CallbackUrl, UrlProblem> => {
+  const given = authorityOf.exec(text)?.[1]
+  if (given === undefined || text.length > 255 || /[@#]/.test(given) || text.includes("#")) return invalid
+  if (/[\u0080-\uffff]/.test(given)) return Either.left("international_name")
+  if (foreign.test(text)) return Either.left("characters")
   const url = tryParse(text)
-  if (url === undefined) return Option.none()
-  const { hostname, origin, pathname, protocol, search } = url
+  if (url === undefined) return invalid
+  const { host: authority, hostname, origin, pathname, protocol, search } = url
   const host = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname
-  if (host.length === 0 || host.endsWith(".")) return Option.none()
-  if (protocol !== "https:" && protocol !== "http:") return Option.none()
+  if (host.endsWith(".")) return Either.left("trailing_dot")
+  if (protocol !== "https:" && protocol !== "http:") return invalid
   const port = Number(url.port || (protocol === "https:" ? 443 : 80))
-  if (port === 0) return Option.none()
-  if (protocol === "http:" && !mayBeWithin(allow, host)) return Option.none()
-  return Option.some({ protocol, origin, host, port, target: pathname + search })
+  if (host.length === 0 || port === 0) return invalid
+  if (protocol === "http:" && !mayBeWithin(allow, host)) return invalid
+  return Either.right({ protocol, origin, authority, host, port, target: pathname + search })
 }
+
+const invalid = Either.left<UrlProblem>("invalid")
 
 const mayBeWithin = (allow: ReadonlyArray<Block>, host: string): boolean =>
   isIP(host) === 0 ? allow.length > 0 : isWithin(allow, host)
@@ -62,8 +69,8 @@ export const withQuery = (target: string, parameters: Readonly<Record<string, st
 const maxRemembered = 4096
 
 /** `parse` with a cache, for one `allow`: the same few URLs are called repeatedly. */
-export const makeParser = (allow: ReadonlyArray<Block>): (text: string) => Option.Option<CallbackUrl> => {
-  const remembered = new Map<string, Option.Option<CallbackUrl>>()
+export const makeParser = (allow: ReadonlyArray<Block>): (text: string) => Either.Either<CallbackUrl, UrlProblem> => {
+  const remembered = new Map<string, Either.Either<CallbackUrl, UrlProblem>>()
   return (text) => {
     const known = remembered.get(text)
     if (known !== undefined) return known

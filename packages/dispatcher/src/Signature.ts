@@ -15,19 +15,33 @@ export interface Signed {
  * The `webhook-signature`: `v1,` and BASE64(HMAC-SHA-256(key, id.timestamp.body)) for each secret, separated by spaces.
  * A receiver needs only one of the secrets, so they can be rotated.
  */
-export const sign = (message: Signed, secrets: ReadonlyArray<Redacted.Redacted<string>>): string => {
-  const content = `${message.id}.${message.timestamp}.${message.body}`
+export const sign: Sign = (message, secrets) => signWith(message, secrets, keyOf)
+
+/** Signs with these secrets (`whsec_…`). */
+export type Sign = (message: Signed, secrets: ReadonlyArray<Redacted.Redacted<string>>) => string
+
+/** `sign` with a cache of keys, for a service whose secrets sign many events each. */
+export const make = (): Sign => {
+  const keys = new WeakMap<Redacted.Redacted<string>, KeyObject>()
+  return (message, secrets) =>
+    signWith(message, secrets, (secret) => {
+      const known = keys.get(secret)
+      if (known !== undefined) return known
+      const made = keyOf(secret)
+      keys.set(secret, made)
+      return made
+    })
+}
+
+const signWith = (
+  { body, id, timestamp }: Signed,
+  secrets: ReadonlyArray<Redacted.Redacted<string>>,
+  key: (secret: Redacted.Redacted<string>) => KeyObject
+): string => {
+  const content = `${id}.${timestamp}.${body}`
   return secrets.map((secret) => `v1,${createHmac("sha256", key(secret)).update(content).digest("base64")}`).join(" ")
 }
 
-/** Cached keys by secret, since each secret signs many events. */
-const keys = new WeakMap<Redacted.Redacted<string>, KeyObject>()
-
 /** The bytes of the base64 text after `whsec_`. */
-const key = (secret: Redacted.Redacted<string>): KeyObject => {
-  const known = keys.get(secret)
-  if (known !== undefined) return known
-  const made = createSecretKey(Buffer.from(Redacted.value(secret).replace(/^whsec_/, ""), "base64"))
-  keys.set(secret, made)
-  return made
-}
+const keyOf = (secret: Redacted.Redacted<string>): KeyObject =>
+  createSecretKey(Buffer.from(Redacted.value(secret).replace(/^whsec_/, ""), "base64"))

@@ -4,116 +4,157 @@
  * `fetch` resolves names itself without showing their addresses, so only addresses in the URL are checked. Use it only
  * if the runtime or the network blocks requests to private addresses; otherwise use `Dispatcher`.
  */
-import { Answer, Callbacks, type Post, type Validation } from "@startlist/core/Callbacks"
+import { Answer, Callbacks, type Post } from "@startlist/core/Callbacks"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { type Block, permits } from "./AddressGuard.ts"
+import { type Block, isIP, permits } from "./AddressGuard.ts"
 import * as CallbackUrl from "./CallbackUrl.ts"
-import { refusedUrl, timedOut } from "./Failure.ts"
-import { isIP } from "./internal/isIP.ts"
-import { readAnswer } from "./internal/webAnswer.ts"
-import { sign } from "./internal/webSignature.ts"
-import * as RetryAfter from "./RetryAfter.ts"
+import * as Content from "./internal/Content.ts"
+import {
+  Beginning,
+  excerptBytes,
+  excerptOf,
+  excerptWait,
+  refusedUrl,
+  retryAfter,
+  textOf,
+  timedOut,
+  wholeBytes
+} from "./internal/Outcome.ts"
+import type { Signed } from "./Signature.ts"
 
-export interface Options {
+/** Allowed addresses, and the form of requests. */
+export interface Options extends Content.Options {
   /** Blocks of addresses that are allowed in addition to the public internet, also with http. Default: none. */
   readonly allow?: ReadonlyArray<Block>
-  /** Default: `Startlist`. */
-  readonly userAgent?: string
-  /** Whether a delivery that has a trace names it in a `traceparent` header (W3C Trace Context). Default: no. */
-  readonly traceparent?: boolean
+}
+
+const utf8 = new TextEncoder()
+
+const fromBase64 = (text: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+
+const toBase64 = (bytes: ArrayBuffer): string => btoa(String.fromCharCode(...new Uint8Array(bytes)))
+
+const signOnce = async (content: string, secret: Redacted.Redacted<string>): Promise<string> => {
+  const bytes = fromBase64(Redacted.value(secret).replace(/^whsec_/, ""))
+  const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign"])
+  return `v1,${toBase64(await crypto.subtle.sign("HMAC", key, utf8.encode(content)))}`
+}
+
+/** The `webhook-signature` of `Signature.sign`, with Web Crypto. */
+export const sign = async (message: Signed, secrets: ReadonlyArray<Redacted.Redacted<string>>): Promise<string> => {
+  const content = `${message.id}.${message.timestamp}.${message.body}`
+  return (await Promise.all(secrets.map((secret) => signOnce(content, secret)))).join(" ")
 }
 
 const unreachable: Answer = Answer.Unreachable({ detail: "no connection, or it was closed before the answer" })
 
-interface Content {
-  readonly url: string
-  readonly init: () => Promise<RequestInit> | RequestInit
-  readonly reads: "excerpt" | "whole"
-  /** Time of the request. As in `Exchange`, a `Retry-After` with a date is relative to it. */
-  readonly at: number
+/** Collects pieces until the end of the stream, more than `most` bytes, an error, or the signal. */
+const collect = async (
+  { body }: Response,
+  most: number,
+  into: Beginning,
+  signal: AbortSignal
+): Promise<"complete" | "cut" | "broken"> => {
+  if (body === null) return "complete"
+  const reader = body.getReader()
+  const stop = (): void => void reader.cancel().catch(() => {})
+  signal.addEventListener("abort", stop, { once: true })
+  try {
+    while (true) {
+      const { done, value } = await reader.read()
+      if (done) return "complete"
+      into.add(value)
+      if (into.received <= most) continue
+      stop()
+      return "cut"
+    }
+  } catch {
+    return "broken"
+  }
+}
+
+/**
+ * The body as text: `whole` for a 200 to a validation, which fails if the body is incomplete; otherwise the beginning,
+ * as much of it as arrives well before the deadline, which is `left` milliseconds away. Nothing is decompressed: a body
+ * with a content coding counts as empty.
+ */
+const readBody = (
+  response: Response,
+  reads: Content.Content["reads"],
+  left: number
+): Effect.Effect<string, "broken"> => {
+  const isWhole = reads === "whole" && response.status === 200
+  const most = isWhole ? wholeBytes : excerptBytes
+  const beginning = new Beginning(most)
+  const collected = Effect.promise((signal) => collect(response, most, beginning, signal))
+  const isCoded = response.headers.has("content-encoding")
+  if (!isWhole) {
+    return Effect.map(
+      Effect.timeoutOption(collected, excerptWait(left)),
+      () => isCoded ? "" : excerptOf(beginning.bytes)
+    )
+  }
+  return Effect.flatMap(collected, (outcome) => {
+    if (outcome === "broken") return Effect.fail("broken" as const)
+    return Effect.succeed(outcome === "cut" || isCoded ? "" : textOf(beginning.bytes))
+  })
 }
 
 /** Sends one request with a timeout in milliseconds. Interruption aborts it. */
-const exchange = ({ at, init, reads, url }: Content, timeout: number): Effect.Effect<Answer> =>
-  Effect.suspend(() => {
+const exchange = (
+  origin: string,
+  content: () => Promise<Content.Content> | Content.Content,
+  timeout: number
+): Effect.Effect<Answer> =>
+  Effect.gen(function*() {
     const startedAt = performance.now()
-    return Effect.tryPromise(async (signal) => fetch(url, { ...await init(), redirect: "manual", signal })).pipe(
-      Effect.flatMap((response) => {
-        const afterMs = performance.now() - startedAt
-        const { headers, status } = response
-        return Effect.map(readAnswer(response, reads, timeout - afterMs), (body) =>
-          Answer.Answered({
-            afterMs,
-            status,
-            contentType: headers.get("content-type") ?? "",
-            body,
-            retryAfter: Option.flatMap(
-              Option.fromNullable(headers.get("retry-after")),
-              (value) => RetryAfter.parse(value, at)
-            )
-          }))
-      }),
-      Effect.orElseSucceed(() => unreachable)
+    const { at, body, headers, method, reads, target } = yield* Effect.tryPromise(async () => content())
+    const response = yield* Effect.tryPromise((signal) =>
+      fetch(origin + target, { method, headers, body, redirect: "manual", signal })
     )
-  })
+    const afterMs = performance.now() - startedAt
+    return Answer.Answered({
+      afterMs,
+      status: response.status,
+      contentType: response.headers.get("content-type") ?? "",
+      body: yield* readBody(response, reads, timeout - afterMs),
+      retryAfter: Option.flatMap(
+        Option.fromNullable(response.headers.get("retry-after")),
+        (value) => retryAfter(value, at)
+      )
+    })
+  }).pipe(Effect.orElseSucceed(() => unreachable))
 
-const make = ({ allow = [], traceparent = false, userAgent = "Startlist" }: Options): Callbacks.Service => {
+const make = (options: Options): Callbacks.Service => {
+  const { allow = [] } = options
   const parse = CallbackUrl.makeParser(allow)
   const isGuarded = ({ host, protocol }: CallbackUrl.CallbackUrl) => isIP(host) === 0 || permits(protocol, allow, host)
 
   const call = (
     { callbackUrl, timeout }: Pick<Post, "callbackUrl" | "timeout">,
-    content: (url: CallbackUrl.CallbackUrl) => Content
+    content: (url: CallbackUrl.CallbackUrl) => Promise<Content.Content> | Content.Content
   ): Effect.Effect<Answer> =>
-    Option.match(Option.filter(parse(callbackUrl), isGuarded), {
+    Option.match(Option.filter(Either.getRight(parse(callbackUrl)), isGuarded), {
       onNone: () => Effect.succeed(refusedUrl),
       onSome: (url) =>
-        Effect.timeoutTo(exchange(content(url), Duration.toMillis(timeout)), {
+        Effect.timeoutTo(exchange(url.origin, () => content(url), Duration.toMillis(timeout)), {
           duration: timeout,
           onSuccess: (answer) => answer,
           onTimeout: () => timedOut
         })
     })
 
-  const validate = (validation: Validation) =>
-    call(validation, ({ origin, target }) => ({
-      url: origin + CallbackUrl.withQuery(target, {
-        "hub.mode": "subscribe",
-        "hub.challenge": validation.challenge,
-        "hub.verify_token": Redacted.value(validation.verifyToken)
-      }),
-      init: () => ({
-        headers: { accept: "application/json", "accept-encoding": "identity", "user-agent": userAgent }
-      }),
-      at: 0,
-      reads: "whole"
-    }))
-
-  const deliver = (post: Post) =>
-    call(post, ({ origin, target }) => ({
-      url: origin + target,
-      init: async () => ({
-        method: "POST",
-        headers: {
-          "content-type": "application/json",
-          "user-agent": userAgent,
-          "webhook-id": post.id,
-          "webhook-timestamp": String(post.timestamp),
-          "webhook-signature": await sign(post, post.secrets),
-          "startlist-sequence": String(post.sequence),
-          ...(traceparent && Option.isSome(post.trace) ? { traceparent: post.trace.value } : {})
-        },
-        body: post.body
-      }),
-      at: post.timestamp * 1000,
-      reads: "excerpt"
-    }))
-
-  return { accepts: (callbackUrl) => Option.isSome(parse(callbackUrl)), deliver, validate }
+  return {
+    problem: (callbackUrl) => Either.getLeft(parse(callbackUrl)),
+    deliver: (post) => call(post, async (url) => Content.delivery(post, url, await sign(post, post.secrets), options)),
+    validate: (validation) => call(validation, (url) => Content.validation(validation, url, options))
+  }
 }
 
 /** Calls callbacks on the public internet and where `options` allow it. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import { AddressGuard, CallbackUrl } from "@startlist/dispatcher"
-import { Option } from "effect"
+import { Either, Option } from "effect"
 
 const loopback = ["127.0.0.0/8", "::1/128"].map((cidr) => Option.getOrThrow(AddressGuard.parseBlock(cidr)))
 const isAccepted = (url: string, allow: ReadonlyArray<AddressGuard.Block> = []) =>
-  Option.isSome(CallbackUrl.parse(url, allow))
+  Either.isRight(CallbackUrl.parse(url, allow))
 
 describe("a callback URL", () => {
   it.each([
@@ -44,6 +44,22 @@ describe("a callback URL", () => {
     ["relative", "/hook"]
   ])("must not be with %s: %j", (_, url) => expect(isAccepted(url)).toBe(false))
 
+  it.each([
+    ["https://bücher.example/", "international_name"],
+    ["https://例え.テスト/hook", "international_name"],
+    ["https://example.com./", "trailing_dot"],
+    ["https://example.com.:8443/hook", "trailing_dot"],
+    ["https://example.com/{id}", "characters"],
+    ["https://example.com/?a={b}", "characters"],
+    ["https://example.com/a b", "characters"],
+    ["https://example.com/é", "characters"],
+    ["https://example.com/#a", "invalid"],
+    ["https://user@bücher.example/", "invalid"],
+    ["http://example.com/", "invalid"]
+  ])("%s is refused because of %s", (url, problem) => {
+    expect(CallbackUrl.parse(url, [])).toEqual(Either.left(problem))
+  })
+
   it("has at most 255 characters (requirements §8)", () => {
     const url = (length: number) => "https://example.com/".padEnd(length, "a")
     expect([255, 256].map((length) => isAccepted(url(length)))).toEqual([true, false])
@@ -65,7 +81,7 @@ describe("a callback URL", () => {
 
   it("keeps its own query, to which parameters are appended", () => {
     const target = (url: string) =>
-      CallbackUrl.withQuery(Option.getOrThrow(CallbackUrl.parse(url, [])).target, { "hub.mode": "a b+c&d=é/\"" })
+      CallbackUrl.withQuery(Either.getOrThrow(CallbackUrl.parse(url, [])).target, { "hub.mode": "a b+c&d=é/\"" })
     const appended = "hub.mode=a%20b%2Bc%26d%3D%C3%A9%2F%22"
     expect(target("https://example.com")).toBe(`/?${appended}`)
     expect(target("https://example.com/h")).toBe(`/h?${appended}`)

@@ -22,6 +22,8 @@ export interface Authority {
   readonly pem: string
   readonly issue: (subject: Subject) => Promise<Pair>
   readonly selfSign: (subject: Subject) => Promise<Pair>
+  /** Another authority, which this one has certified. */
+  readonly certify: (name: string) => Promise<Authority>
 }
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" }
@@ -37,11 +39,19 @@ const alternatives = ({ addresses = [], names = [] }: Subject) =>
 const exportKey = async (keys: CryptoKeyPair) =>
   x509.PemConverter.encode(await crypto.subtle.exportKey("pkcs8", keys.privateKey), "PRIVATE KEY")
 
-export const makeAuthority = async (): Promise<Authority> => {
+/** Name and keys of an authority. */
+interface Issuer {
+  readonly subject: string
+  readonly keys: CryptoKeyPair
+}
+
+export const makeAuthority = async (name = "Test authority", issuer?: Issuer): Promise<Authority> => {
   const keys = await makeKeys()
-  const root = await x509.X509CertificateGenerator.createSelfSigned({
-    name: "CN=Test authority",
-    keys,
+  const root = await x509.X509CertificateGenerator.create({
+    subject: `CN=${name}`,
+    issuer: issuer?.subject ?? `CN=${name}`,
+    publicKey: keys.publicKey,
+    signingKey: (issuer?.keys ?? keys).privateKey,
     notBefore: hours(-48),
     notAfter: hours(48),
     signingAlgorithm: algorithm,
@@ -53,6 +63,7 @@ export const makeAuthority = async (): Promise<Authority> => {
   })
   return {
     pem: root.toString("pem"),
+    certify: (other) => makeAuthority(other, { subject: root.subject, keys }),
     issue: async (subject) => {
       const own = await makeKeys()
       const certificate = await x509.X509CertificateGenerator.create({

@@ -4,6 +4,7 @@ import { Duration, Effect, Option, Redacted } from "effect"
 import type * as http from "node:http"
 import type * as net from "node:net"
 import { Webhook } from "standardwebhooks"
+import { vi } from "vitest"
 import { dispatcher, listening, post, responding, secret, validation, watchProcess } from "./Receivers.ts"
 import * as tcp from "node:net"
 
@@ -203,15 +204,26 @@ describe.concurrent("a connection", () => {
       }
     }))
 
-  it.scopedLive("is closed after a few idle seconds", () =>
+  it.scopedLive("is closed when it is idle, even if the receiver would keep it", () =>
     Effect.gen(function*() {
       const callbacks = yield* dispatcher()
       const receiver = yield* responding((_, response) => {
-        response.setHeader("keep-alive", "timeout=3")
+        response.setHeader("keep-alive", "timeout=60")
         response.end()
       })
       yield* callbacks.deliver(post(receiver.url))
       yield* receiver.allClosed
+    }))
+
+  it.scopedLive("that the receiver keeps for less than half a second is not used again", () =>
+    Effect.gen(function*() {
+      const callbacks = yield* dispatcher()
+      const receiver = yield* responding((_, response) => {
+        response.setHeader("keep-alive", "timeout=0")
+        response.end()
+      })
+      for (let n = 0; n < 3; n++) yield* callbacks.deliver(post(receiver.url))
+      expect(receiver.accepted()).toBe(3)
     }))
 
   it.scopedLive("is closed with the dispatcher", () =>
@@ -233,3 +245,31 @@ describe.concurrent("a connection", () => {
       yield* receiver.allClosed
     }))
 })
+
+it.scopedLive("a connection in constant use is replaced after a minute, and the name is resolved again", () =>
+  Effect.gen(function*() {
+    const { now } = performance
+    let passed = 0
+    yield* Effect.acquireRelease(
+      Effect.sync(() => vi.spyOn(performance, "now").mockImplementation(() => now.call(performance) + passed)),
+      (spy) => Effect.sync(() => spy.mockRestore())
+    )
+    const receiver = yield* responding((_, response) => response.end())
+    let asked = 0
+    const callbacks = yield* dispatcher({
+      resolve: () => {
+        asked++
+        return Promise.resolve(["127.0.0.1"])
+      }
+    })
+    const deliver = callbacks.deliver(post(`http://moves.example:${receiver.port}/`))
+    yield* deliver
+    passed = 50_000
+    yield* deliver
+    expect([asked, receiver.accepted()]).toEqual([1, 1])
+    passed = 61_000
+    // This request still uses the old connection, which is then not kept.
+    yield* deliver
+    yield* deliver
+    expect([asked, receiver.accepted()]).toEqual([2, 2])
+  }))

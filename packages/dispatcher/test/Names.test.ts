@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from "@effect/v
 import { AddressGuard, type Dispatcher, Resolver } from "@startlist/dispatcher"
 import { Duration, Effect, Option } from "effect"
 import * as net from "node:net"
-import { coldDispatcher, loopback, post, responding, validation, watchProcess } from "./Receivers.ts"
+import { dispatcher, loopback, post, responding, validation, watchProcess } from "./Receivers.ts"
 
 const troubles = watchProcess()
 afterAll(() => expect(troubles).toEqual([]))
@@ -50,7 +50,7 @@ afterEach(() => {
 
 const both = (url: string, options: Dispatcher.Options) =>
   Effect.gen(function*() {
-    const callbacks = yield* coldDispatcher(options)
+    const callbacks = yield* dispatcher(options)
     return [yield* callbacks.deliver(post(url)), yield* callbacks.validate(validation(url))]
   })
 
@@ -177,7 +177,7 @@ describe("a name", () => {
     Effect.gen(function*() {
       const answers = [["8.8.8.8"], ["127.0.0.1"], ["10.0.0.1"]]
       let asked = 0
-      const callbacks = yield* coldDispatcher({ allow: [], resolve: () => Promise.resolve(answers[asked++] ?? []) })
+      const callbacks = yield* dispatcher({ allow: [], resolve: () => Promise.resolve(answers[asked++] ?? []) })
       yield* callbacks.deliver(post("https://rebinding.example/"))
       expect([asked, dialled]).toEqual([1, ["8.8.8.8"]])
       expect(yield* callbacks.deliver(post("https://rebinding.example/"))).toEqual(forbidden)
@@ -188,7 +188,7 @@ describe("a name", () => {
     Effect.gen(function*() {
       let asked = 0
       const receiver = yield* responding(({ headers }, response) => response.end(headers.host))
-      const callbacks = yield* coldDispatcher({
+      const callbacks = yield* dispatcher({
         resolve: () => {
           asked++
           return Promise.resolve(["127.0.0.1"])
@@ -220,7 +220,7 @@ describe("a name", () => {
       const receiver = yield* responding((_, response) => response.end())
       const resolve: Resolver.Resolve = (name) =>
         name === "hangs.example" ? new Promise(() => {}) : Promise.resolve(["127.0.0.1"])
-      const callbacks = yield* coldDispatcher({ resolve })
+      const callbacks = yield* dispatcher({ resolve })
       const [hanging, [took, good]] = yield* Effect.all([
         callbacks.deliver(post("https://hangs.example/")),
         Effect.timed(callbacks.deliver(post(`http://good.example:${receiver.port}/`)))

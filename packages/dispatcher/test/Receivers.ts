@@ -8,17 +8,9 @@ import * as net from "node:net"
 
 export const loopback = ["127.0.0.0/8", "::1/128"].map((cidr) => Option.getOrThrow(AddressGuard.parseBlock(cidr)))
 
-/** A dispatcher that may call loopback, until the scope closes. Its first request waits for the HTTP client. */
-export const coldDispatcher = (options: Dispatcher.Options = {}) =>
+/** A dispatcher that may call loopback, until the scope closes. */
+export const dispatcher = (options: Dispatcher.Options = {}) =>
   Effect.map(Layer.build(Dispatcher.layerWith({ allow: loopback, ...options })), Context.get(Callbacks.Callbacks))
-
-/** The same after its first request. */
-export const dispatcher = (options?: Dispatcher.Options) =>
-  Effect.tap(
-    coldDispatcher(options),
-    ({ deliver }) =>
-      Effect.scoped(Effect.flatMap(responding((_, response) => void response.end()), ({ url }) => deliver(post(url))))
-  )
 
 export const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Resolver } from "@startlist/dispatcher"
 import { Duration, Effect } from "effect"
 import * as fs from "node:fs/promises"
+import * as os from "node:os"
 import { makeNameServer, type Zone } from "@startlist/test-support/NameServer"
 import { dispatcher, post, responding } from "./Receivers.ts"
 
@@ -94,6 +95,28 @@ describe.concurrent("the resolver", () => {
       })
       expect(yield* Effect.promise(() => Resolver.make([server])("localhost"))).toContain("127.0.0.1")
       expect(asked).toBe(0)
+    }))
+
+  it.scopedLive("reads the hosts file and the name servers again when they change", () =>
+    Effect.gen(function*() {
+      const folder = yield* Effect.acquireRelease(
+        Effect.promise(() => fs.mkdtemp(`${os.tmpdir()}/resolver-`)),
+        (path) => Effect.promise(() => fs.rm(path, { recursive: true }))
+      )
+      const files = { hosts: `${folder}/hosts`, resolv: `${folder}/resolv.conf` }
+      const write = (path: string, text: string) => Effect.promise(() => fs.writeFile(path, text))
+      const first = yield* makeNameServer((_, family) => family === 4 ? ["192.0.2.1"] : [])
+      const second = yield* makeNameServer((_, family) => family === 4 ? ["192.0.2.22"] : [])
+      yield* write(files.hosts, "192.0.2.3 one.example # a comment\n")
+      yield* write(files.resolv, `search example\nnameserver ${first}\n`)
+      const resolve = Resolver.make([], files)
+      const both = Effect.promise(() => Promise.all(["one.example", "other.example"].map((name) => resolve(name))))
+      expect(yield* both).toEqual([["192.0.2.3"], ["192.0.2.1"]])
+      yield* write(files.hosts, "192.0.2.44 one.example\n")
+      yield* write(files.resolv, `nameserver ${second}\n# changed\n`)
+      expect(yield* both).toEqual([["192.0.2.44"], ["192.0.2.22"]])
+      yield* Effect.promise(() => fs.rm(files.hosts))
+      expect(yield* both).toEqual([["192.0.2.22"], ["192.0.2.22"]])
     }))
 
   it.scopedLive("resolves other names while the servers of many names hang", () =>

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Option } from "effect"
-import * as RetryAfter from "../src/RetryAfter.ts"
+import { retryAfter } from "../src/internal/Outcome.ts"
 
 const now = Date.UTC(1994, 10, 6, 8, 49, 0)
-const seconds = (value: string) => Option.getOrUndefined(Option.map(RetryAfter.parse(value, now), Duration.toSeconds))
+const seconds = (value: string) => Option.getOrUndefined(Option.map(retryAfter(value, now), Duration.toSeconds))
 
 describe("Retry-After", () => {
   it.each([

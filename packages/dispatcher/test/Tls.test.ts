@@ -67,6 +67,18 @@ describe("TLS", () => {
       pair: async () => (await makeAuthority()).issue({ names: ["bad.example"] }),
       detail: "TLS: the certificate is not trusted"
     },
+    "a certificate whose intermediate one is missing": {
+      pair: async () => (await authority.certify("An intermediate authority")).issue({ names: ["bad.example"] }),
+      detail: "TLS: an intermediate certificate is missing, or its authority is not trusted"
+    },
+    "the certificate of an unknown authority, with its chain": {
+      pair: async () => {
+        const unknown = await makeAuthority("An unknown authority")
+        const { cert, key } = await unknown.issue({ names: ["bad.example"] })
+        return { cert: cert + "\n" + unknown.pem, key }
+      },
+      detail: "TLS: the authority of the certificate is not trusted"
+    },
     "a certificate for another host": {
       pair: () => authority.issue({ names: ["other.example"] }),
       detail: "TLS: the certificate is for another host"
@@ -83,6 +95,17 @@ describe("TLS", () => {
         yield* receiver.allClosed
       }))
   }
+
+  it.scopedLive("works with an intermediate certificate that the receiver sends", () =>
+    Effect.gen(function*() {
+      const pair = yield* Effect.promise(async () => {
+        const intermediate = await authority.certify("An intermediate authority")
+        const { cert, key } = await intermediate.issue({ names: ["good.example"] })
+        return { cert: cert + "\n" + intermediate.pem, key }
+      })
+      const { port } = yield* serving(pair)
+      for (const answer of yield* answers(`https://good.example:${port}/`)) expect(answer._tag).toBe("Answered")
+    }))
 
   it.scopedLive("is verified even if the environment disables verification", () =>
     Effect.gen(function*() {
@@ -106,7 +129,10 @@ describe("TLS", () => {
           ciphers: "DEFAULT@SECLEVEL=0"
         })
         for (const answer of yield* answers(`https://old.example:${receiver.port}/`)) {
-          expect(answer).toEqual({ _tag: "Unreachable", detail: "TLS failed" })
+          expect(answer).toEqual({
+            _tag: "Unreachable",
+            detail: "TLS: the callback does not speak version 1.2 or later"
+          })
         }
       }))
   }

@@ -4,7 +4,6 @@ import { AddressGuard, Signature, WebCallbacks } from "@startlist/dispatcher"
 import { Callbacks } from "@startlist/core"
 import { Duration, Effect, FastCheck, Option, Redacted } from "effect"
 import { createServer, type RequestListener, type Server } from "node:http"
-import { sign } from "../src/internal/webSignature.ts"
 
 const post = (callbackUrl: string): Callbacks.Post => ({
   callbackUrl,
@@ -82,7 +81,7 @@ describe("callbacks by fetch", () => {
       body: FastCheck.string({ unit: "binary" })
     })
     await FastCheck.assert(FastCheck.asyncProperty(message, FastCheck.array(key), async (given, secrets) => {
-      expect(await sign(given, secrets)).toBe(Signature.sign(given, secrets))
+      expect(await WebCallbacks.sign(given, secrets)).toBe(Signature.sign(given, secrets))
     }))
   })
 })

@@ -1,7 +1,7 @@
 import { FastCheck } from "effect"
 import * as net from "node:net"
 import { expect, it } from "vitest"
-import { isIP } from "../src/internal/isIP.ts"
+import { isIP } from "../src/AddressGuard.ts"
 
 const group = FastCheck.oneof(
   FastCheck.stringMatching(/^[\da-fA-F]{1,5}$/),

@@ -79,7 +79,11 @@ describe("POST /api/v1/webhook_subscription (requirements §4.6)", () => {
 
   const html = { contentType: "text/html; charset=\"secret detail\"", body: "secret detail" }
   const failures: ReadonlyArray<readonly [code: string, answer: Callbacks.Answer, message: string]> = [
-    ["unreachable", Callbacks.Answer.Unreachable({ detail: "secret detail" }), "could not be reached"],
+    [
+      "unreachable",
+      Callbacks.Answer.Unreachable({ detail: "TLS: the certificate has expired" }),
+      "could not be reached: TLS: the certificate has expired"
+    ],
     ["forbidden_address", Callbacks.Answer.Forbidden({ detail: "secret detail" }), "is not allowed"],
     ["timeout", Callbacks.Answer.TimedOut({ detail: "secret detail" }), "within 2 seconds"],
     ["wrong_status", answered({ status: 500, body: "secret detail" }), "with status 500"],

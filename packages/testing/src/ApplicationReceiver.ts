@@ -165,8 +165,9 @@ const make = (handle: Handle, chance: FaultPlan.Chance<Fault> | undefined) => {
       Effect.map(Clock.currentTimeMillis, (now) => void (reachableAt = now + Duration.toMillis(duration))),
     received: Effect.sync(() => [...received])
   }
-  const accepts = (callbackUrl: string) => /^https?:\/\/[^\s/]+/.test(callbackUrl)
-  return Context.make(Callbacks, { accepts, deliver, validate }).pipe(Context.add(ApplicationReceiver, service))
+  const problem: Callbacks.Service["problem"] = (callbackUrl) =>
+    /^https?:\/\/[^\s/]+/.test(callbackUrl) ? Option.none() : Option.some("invalid")
+  return Context.make(Callbacks, { deliver, problem, validate }).pipe(Context.add(ApplicationReceiver, service))
 }
 
 /** A handler of Web requests. Without `chance`, faults come by script only. */

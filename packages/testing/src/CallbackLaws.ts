@@ -241,7 +241,7 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
             (callbackUrl) =>
               Effect.gen(function*() {
                 const timeout = Duration.millis(200)
-                same(typeof callbacks.accepts(callbackUrl), "boolean")
+                holds(Option.isOption(callbacks.problem(callbackUrl)), "the URL is examined")
                 const answers = [
                   yield* callbacks.deliver(post(callbackUrl, { timeout })),
                   yield* callbacks.validate({ ...validation(callbackUrl), timeout })

@@ -99,7 +99,7 @@ const make = (): readonly [Callbacks.Service, ScriptedCallbacks.Service] => {
 
   return [
     {
-      accepts: (callbackUrl) => /^https?:\/\/[^\s/]+/.test(callbackUrl),
+      problem: (callbackUrl) => /^https?:\/\/[^\s/]+/.test(callbackUrl) ? Option.none() : Option.some("invalid"),
       validate: ({ callbackUrl, challenge }: Validation) =>
         receive(
           { kind: "validation", callbackUrl, id: "", body: "", timestamp: 0, sequence: 0, signatures: 0 },

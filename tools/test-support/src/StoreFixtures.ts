@@ -14,7 +14,7 @@ export const secrets: Layer.Layer<Secrets.Secrets> = NodeSecrets.layerWith({ key
 
 /** Callbacks that answer the challenge and accept all events. */
 export const callbacks: Layer.Layer<Callbacks.Callbacks> = Layer.succeed(Callbacks.Callbacks, {
-  accepts: () => true,
+  problem: () => Option.none(),
   deliver: () => Effect.succeed(answered("")),
   validate: ({ challenge }) => Effect.succeed(answered(JSON.stringify({ "hub.challenge": challenge })))
 })

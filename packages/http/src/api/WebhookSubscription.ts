@@ -105,14 +105,17 @@ const alreadySubscribed = error(409, "callback_url", "already_exists", "the appl
 
 const urlProblems: Readonly<Record<InvalidCallbackUrl["reason"], string>> = {
   too_long: "callback_url must not be longer than 255 characters",
-  invalid: "callback_url must be an absolute https URL without user name and fragment"
+  invalid: "callback_url must be an absolute https URL without user name and fragment",
+  international_name: "the host of callback_url must be in its ASCII form: münchen.example is xn--mnchen-3ya.example",
+  trailing_dot: "the host of callback_url must not end with a dot",
+  characters: "callback_url has a character that must be encoded with a percent sign, as %7B for {"
 }
 
 /** The kind of failure, with the status or media type of the callback's response. */
-const validationProblem = ({ answered, reason }: ValidationFailed): string => {
+const validationProblem = ({ answered, detail = "", reason }: ValidationFailed): string => {
   switch (reason) {
     case "unreachable":
-      return "the callback could not be reached"
+      return `the callback could not be reached${detail === "" ? "" : `: ${detail}`}`
     case "forbidden_address":
       return "the address of the callback is not allowed"
     case "timeout":

@@ -4,7 +4,7 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { Answer, Callbacks } from "@startlist/core/Callbacks"
+import { Answer, Callbacks, type UrlProblem } from "@startlist/core/Callbacks"
 import { Policy } from "@startlist/core/Policy"
 import { Secrets } from "@startlist/core/Secrets"
 import { validate, type ValidationFailed } from "@startlist/core/Subscription"
@@ -25,6 +25,13 @@ const refusals: Readonly<Record<ValidationFailed["reason"], string>> = {
   wrong_status: "the status is not 200",
   wrong_content_type: "the content type is not application/json",
   wrong_body: "the body is not the challenge"
+}
+
+const urlProblems: Readonly<Record<UrlProblem, readonly [problem: string, advice: string]>> = {
+  invalid: ["must be https, or http within CALLBACK_ALLOW", "use an https URL without user and fragment"],
+  international_name: ["has an international name", "write it in its ASCII form (xn--…)"],
+  trailing_dot: ["has a dot at the end of its host", "remove it"],
+  characters: ["has a character that a URL cannot contain", "encode it with a percent sign"]
 }
 
 const describe = (answer: Answer, challenge: string): Finding =>
@@ -64,9 +71,8 @@ export const checkCallback = (configuration: Configuration, callbackUrl: string)
     const callbacks = yield* Callbacks
     const { callbackTimeout: timeout } = yield* Policy
     if (callbackUrl.length > 255) return bad(what, "is longer than 255 characters", "use a shorter URL")
-    if (!callbacks.accepts(callbackUrl)) {
-      return bad(what, "must be https, or http within CALLBACK_ALLOW", "use an https URL without user and fragment")
-    }
+    const problem = Option.getOrUndefined(callbacks.problem(callbackUrl))
+    if (problem !== undefined) return bad(what, ...urlProblems[problem])
     const challenge = Redacted.value(yield* (yield* Secrets).make("challenge"))
     const verifyToken = Redacted.make("startlist-doctor")
     return describe(yield* callbacks.validate({ callbackUrl, challenge, verifyToken, timeout }), challenge)

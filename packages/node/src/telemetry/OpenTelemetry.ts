@@ -124,8 +124,8 @@ const outcomeOf = (answer: Answer): readonly [string, string | number] =>
 export const layerCallbacks = <E, R>(callbacks: Layer.Layer<Callbacks, E, R>): Layer.Layer<Callbacks, E, R> =>
   Layer.effect(
     Callbacks,
-    Effect.map(Callbacks, ({ accepts, deliver, validate }) => ({
-      accepts,
+    Effect.map(Callbacks, ({ deliver, problem, validate }) => ({
+      problem,
       validate,
       deliver: (post) =>
         Option.isNone(post.trace) ? deliver(post) : Effect.useSpan(

@@ -89,7 +89,7 @@ export const layer = (options: Options = {}) => {
   const audit: Array<Audit.Entry> = []
 
   const callbacks = Layer.succeed(Callbacks.Callbacks, {
-    accepts: (url) => /^https?:\/\/[\w.-]+(?:[:/?].*)?$/.test(url),
+    problem: (url) => /^https?:\/\/[\w.-]+(?:[:/?].*)?$/.test(url) ? Option.none() : Option.some("invalid"),
     validate: (validation) =>
       Effect.suspend(() => {
         validations.push(validation)

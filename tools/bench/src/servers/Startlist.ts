@@ -31,7 +31,7 @@ import { connections, scope } from "../Protocol.ts"
 setFlagsFromString(process.env["V8_FLAGS"] ?? "")
 
 const noCallbacks = Layer.succeed(Callbacks, {
-  accepts: () => false,
+  problem: () => Option.some("invalid"),
   deliver: () => Effect.dieMessage("this server does not deliver events"),
   validate: () => Effect.dieMessage("this server does not validate callbacks")
 })

@@ -12,7 +12,7 @@ import * as NodeSecrets from "@startlist/http/NodeSecrets"
 import * as Postgres from "@startlist/postgres/Postgres"
 import * as Seal from "@startlist/postgres/Seal"
 import * as Users from "@startlist/postgres/Users"
-import { Effect, Layer, Redacted, Runtime } from "effect"
+import { Effect, Layer, Option, Redacted, Runtime } from "effect"
 import * as Pg from "pg"
 import * as Child from "../Child.ts"
 import { type Effort, makeStopwatch, type Measurement } from "../Measurement.ts"
@@ -33,7 +33,7 @@ const measureWith = (call: (caller: number) => Promise<unknown>) => async (effor
 }
 
 const noCallbacks = Layer.succeed(Callbacks, {
-  accepts: () => false,
+  problem: () => Option.some("invalid"),
   deliver: () => Effect.dieMessage("this program does not deliver events"),
   validate: () => Effect.dieMessage("this program does not validate callbacks")
 })

@@ -64,7 +64,7 @@ const program = Effect.gen(function*() {
 })
 
 const callbacks = Layer.succeed(Callbacks, {
-  accepts: () => false,
+  problem: () => Option.some("invalid"),
   deliver: () => Effect.dieMessage("this program does not deliver events"),
   validate: () => Effect.dieMessage("this program does not validate callbacks")
 })

@@ -5,6 +5,7 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
+import * as Option from "effect/Option"
 import { currentCall } from "./Oracle.ts"
 import { chance } from "@startlist/testing/internal/fingerprint"
 import { Behaviour, carryOut } from "@startlist/testing/ScriptedCallbacks"
@@ -82,7 +83,7 @@ export class Receivers {
   reachedFrom(holder: object, crashing: <A>(call: Effect.Effect<A>) => Effect.Effect<A>): Callbacks.Service {
     const { attempts } = this.#context
     return {
-      accepts: (url) => url.startsWith("https://"),
+      problem: (url) => url.startsWith("https://") ? Option.none() : Option.some("invalid"),
       validate: ({ callbackUrl: url, challenge }) =>
         crashing(Effect.flatMap(FiberRef.get(currentCall), (call) => {
           const compliant = JSON.stringify({ "hub.challenge": challenge })

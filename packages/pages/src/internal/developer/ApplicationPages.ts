@@ -254,7 +254,8 @@ export const make: Effect.Effect<
               : owner.outdated(request, context)
           )
         )
-      const refuse = (kind: WebhookProblem["kind"]) => showOne(context, 422, { webhookProblem: { kind, callbackUrl } })
+      const refuse = (kind: WebhookProblem["kind"], detail?: string) =>
+        showOne(context, 422, { webhookProblem: { kind, callbackUrl, detail } })
       if (verifyToken === "" || verifyToken.length > 1000 || !Schema.is(Text)(verifyToken)) {
         return yield* refuse("verify_token")
       }
@@ -269,7 +270,7 @@ export const make: Effect.Effect<
             subscribedBefore(true).pipe(Effect.filterOrFail(({ status }) => status === 303, () => refusal)),
           ApplicationNotFound: () => Effect.succeed(owner.outdated(request, context)),
           InvalidCallbackUrl: ({ reason }) => refuse(reason),
-          ValidationFailed: ({ reason }) => refuse(reason)
+          ValidationFailed: ({ detail, reason }) => refuse(reason, detail)
         })
       )
     })

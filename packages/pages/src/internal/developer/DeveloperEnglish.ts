@@ -109,6 +109,9 @@ export const developer = {
     problems: {
       too_long: "The callback must not be longer than 255 characters.",
       invalid: "The callback must be an https address without user name and fragment.",
+      international_name: "The host must be in its ASCII form: münchen.example is xn--mnchen-3ya.example.",
+      trailing_dot: "The host must not end with a dot.",
+      characters: "The callback has a character that must be encoded with a percent sign, as %7B for {.",
       unreachable: "The callback could not be reached.",
       forbidden_address: "The callback has an address that is not allowed.",
       timeout: "The callback did not answer the validation in time.",

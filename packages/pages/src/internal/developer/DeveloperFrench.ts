@@ -102,6 +102,10 @@ export const developer: Texts["developer"] = {
     problems: {
       too_long: "L’adresse de rappel ne doit pas dépasser 255 caractères.",
       invalid: "L’adresse de rappel doit être une adresse https sans nom d’utilisateur ni fragment.",
+      international_name:
+        "Écrivez le nom d’hôte sous sa forme ASCII\u00a0: münchen.example devient xn--mnchen-3ya.example.",
+      trailing_dot: "Le nom d’hôte ne doit pas se terminer par un point.",
+      characters: "L’adresse contient un caractère à encoder avec un signe pour cent, comme %7B pour {.",
       unreachable: "L’adresse de rappel est injoignable.",
       forbidden_address: "L’adresse de rappel n’est pas autorisée.",
       timeout: "L’adresse de rappel n’a pas répondu à temps à la validation.",

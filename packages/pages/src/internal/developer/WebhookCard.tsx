@@ -13,6 +13,8 @@ import { type ApplicationContext, pathOf } from "./Owner.ts"
 export interface WebhookProblem {
   readonly kind: keyof Texts["developer"]["webhook"]["problems"]
   readonly callbackUrl: string
+  /** Why the callback cannot be reached, in English as in the list of attempts. */
+  readonly detail?: string | undefined
 }
 
 const Subscribing = ({ context: { application, frame, signedIn }, problem }: {
@@ -30,7 +32,7 @@ const Subscribing = ({ context: { application, frame, signedIn }, problem }: {
           <ErrorSummary
             id="webhook-problem"
             title={webhook.problem}
-            problems={[[wrong, webhook.problems[problem.kind]]]}
+            problems={[[wrong, `${webhook.problems[problem.kind]} ${problem.detail ?? ""}`.trim()]]}
           />
         )}
       <Form action={`${pathOf(frame, application)}/subscription`} csrf={signedIn.csrf}>

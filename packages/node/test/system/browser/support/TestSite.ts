@@ -63,7 +63,7 @@ const callbacksWith = (switches: Switches, sent: Array<string>): Callbacks.Callb
   const answered = (status: number, contentType: string, body: string) =>
     Callbacks.Answer.Answered({ afterMs: 1, status, contentType, body, retryAfter: Option.none() })
   return {
-    accepts: () => true,
+    problem: () => Option.none(),
     validate: ({ challenge }) =>
       Effect.succeed(answered(200, "application/json", JSON.stringify({ "hub.challenge": challenge }))),
     deliver: ({ body }) =>

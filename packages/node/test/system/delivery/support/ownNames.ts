@@ -11,6 +11,8 @@ class Resolver extends dns.Resolver {
   constructor(...options: ConstructorParameters<typeof dns.Resolver>) {
     super(...options)
     this.setServers(servers)
+    // Those of this machine do not replace them.
+    Object.assign(this, { setServers: () => {} })
   }
 }
 Object.defineProperty(dns, "Resolver", { value: Resolver })

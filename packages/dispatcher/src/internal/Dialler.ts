@@ -1,9 +1,9 @@
 /** Opens connections to callbacks, only to addresses that the guard permits. */
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net"
-import { connect as connectTls, createSecureContext, rootCertificates } from "node:tls"
-import { type Block, permits } from "./AddressGuard.ts"
-import type { CallbackUrl } from "./CallbackUrl.ts"
-import { NoAddress, type Resolve } from "./Resolver.ts"
+import { connect as connectTls, createSecureContext, rootCertificates, type SecureContext } from "node:tls"
+import type { CallbackProtocol } from "../AddressGuard.ts"
+import type { CallbackUrl } from "../CallbackUrl.ts"
+import { NoAddress, type Resolve } from "../Resolver.ts"
 
 /** The guard refused an address. Nothing was sent to it. */
 export class ForbiddenAddress extends Error {
@@ -21,8 +21,10 @@ export type Dialled = (...result: [error: null, socket: Socket] | [error: Error,
 /** Starts a connection. Destroy the returned socket at any time to cancel it. */
 export type Dial = (url: CallbackUrl, dialled: Dialled) => Socket | undefined
 
+/** How names are resolved, and who may be called. */
 export interface Options {
-  readonly allow: ReadonlyArray<Block>
+  /** Whether a callback with this scheme may be called at this address. */
+  readonly mayDial: (protocol: CallbackProtocol, address: string) => boolean
   readonly resolve: Resolve
   /** Certificate authorities in PEM to trust besides those of Node. */
   readonly ca: ReadonlyArray<string>
@@ -40,15 +42,18 @@ const addressMillis = 700
  * The socket connects to the addresses that were checked, so a name that resolves differently later has no effect. A
  * name is refused if any of its addresses is.
  */
-export const make = ({ allow, ca, resolve }: Options): Dial => {
-  const secureContext = createSecureContext({
-    minVersion: "TLSv1.2",
-    ...(ca.length > 0 ? { ca: [...rootCertificates, ...ca] } : {})
-  })
+export const make = ({ ca, mayDial, resolve }: Options): Dial => {
+  let context: SecureContext | undefined
+  /** Made with the first connection, because it parses all certificates. */
+  const secureContext = (): SecureContext =>
+    context ??= createSecureContext({
+      minVersion: "TLSv1.2",
+      ...(ca.length > 0 ? { ca: [...rootCertificates, ...ca] } : {})
+    })
 
   return (url, dialled) => {
     const { host, port, protocol } = url
-    const isPermitted = (address: string) => permits(protocol, allow, address)
+    const isPermitted = (address: string) => mayDial(protocol, address)
     if (isIP(host) !== 0 && !isPermitted(host)) {
       dialled(new ForbiddenAddress(), null)
       return undefined
@@ -65,7 +70,7 @@ export const make = ({ allow, ca, resolve }: Options): Dial => {
     const socket: Socket = protocol === "https:"
       ? connectTls({
         ...target,
-        secureContext,
+        secureContext: secureContext(),
         rejectUnauthorized: true,
         servername: isIP(host) === 0 ? host : "",
         ALPNProtocols: ["http/1.1"]

@@ -129,18 +129,14 @@ const environment = (url: string): Readonly<Record<string, string>> => ({ AUTH_U
 layer(Sites.layer(environment))("clients that nobody here wrote", (it) => {
   for (const client of clients) {
     for (const profile of Sites.profiles) {
-      // The strict profile refuses secrets in a query. No client is refused for another reason.
-      const refusable = profile === "rfc" && client.transport === "query"
       it.effect(
-        refusable
-          ? `${nameOf(client)}: the profile ${profile} refuses it`
-          : `${nameOf(client)}: everything that it offers works in the profile ${profile}`,
+        `${nameOf(client)}: everything that it offers works in the profile ${profile}`,
         () =>
           Effect.gen(function*() {
             const sites = yield* Sites.Sites
             const outcomes = yield* Effect.promise(() => outcomesOf(client, profile, sites[profile]))
             const refused = steps.filter((step) => outcomes[step]._tag === "refused")
-            expect(refused).toEqual(refusable ? ["exchange", "PKCE"] : [])
+            expect(refused).toEqual([])
           })
       )
     }

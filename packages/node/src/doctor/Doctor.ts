@@ -134,8 +134,8 @@ const checkGrowth = Effect.gen(function*() {
   }
   const rolledBack = "rolled back"
   return yield* Effect.match(transaction(Effect.zipRight(query(insert, []), Effect.fail(rolledBack))), {
-    onSuccess: () => [],
-    onFailure: (error) => typeof error === "string" ? [] : [describeWrites(Option.some(error))]
+    onSuccess: () => Option.none(),
+    onFailure: (error) => typeof error === "string" ? Option.none() : Option.some(error)
   })
 })
 
@@ -204,7 +204,7 @@ const adviceFor = ({ databaseUrl }: Configuration, message: string): string => {
   if (/takes? (?:no )?writes/.test(message)) {
     return "name the primary in DATABASE_URL, not a standby; or set default_transaction_read_only = off"
   }
-  if (/^ENOENT.*open /.test(message)) {
+  if (/ENOENT.* open /.test(message)) {
     return "correct the path of the certificate or key in DATABASE_URL (sslrootcert, sslcert, sslkey)"
   }
   if (/password|role|authentication/i.test(message)) return "correct the user and password in DATABASE_URL"
@@ -219,14 +219,14 @@ const examineDatabase = (configuration: Configuration, keys: Keys.Keys) =>
     const { refusal, tables } = yield* examine
     // Readiness has the same answers. Without these tables, nothing can be stored yet.
     const hasTables = tables.missing.length === 0 && tables.breaking.length === 0
-    const writes = hasTables ? [describeWrites(refusal), ...(Option.isNone(refusal) ? yield* checkGrowth : [])] : []
+    const writes = Option.isSome(refusal) ? refusal : hasTables ? yield* checkGrowth : Option.none()
     // Keys matter for every version of the tables. Before the first start, there are no secrets.
     const secrets = hasTables ? Effect.asSome(checkSecrets) : Effect.option(checkSecrets)
     return [
       good("database", `${description} answers`),
       ...(yield* checkEncoding),
       describeTables(tables, yield* mayCreate),
-      ...writes,
+      ...(hasTables ? [describeWrites(writes)] : []),
       clock,
       ...(hasTables ? yield* checkDistribution : []),
       ...Option.toArray(yield* secrets)

@@ -16,15 +16,15 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as FailureLimit from "@startlist/http/FailureLimit"
 import type { Configuration } from "../settings/Configuration.ts"
 import { logDoubts } from "../settings/Warnings.ts"
 import * as Log from "../telemetry/Log.ts"
-import * as Metrics from "../telemetry/Metrics.ts"
+import * as ProcessMetrics from "../telemetry/ProcessMetrics.ts"
 import { merge } from "../telemetry/Prometheus.ts"
-import * as Heartbeat from "./Heartbeat.ts"
 import * as Link from "./Link.ts"
 import { hangUps, nameVariable } from "./Member.ts"
 import * as Messages from "./ProcessMessages.ts"
@@ -52,7 +52,7 @@ interface Child {
 interface Place {
   readonly name: string
   readonly roles: string
-  readonly metrics: Heartbeat.Place
+  readonly metrics: ProcessMetrics.Place
   child: Child
 }
 
@@ -82,11 +82,26 @@ const decodePage = Schema.decodeUnknown(Messages.Page)
 const decodeReady = Schema.decodeUnknownOption(Messages.Ready)
 const encodeWait = Schema.encodeSync(Messages.Wait)
 
+/** Interval between two questions whether a process answers, and the timeout of an answer. */
+const beat = Duration.seconds(5)
+
+/** Number of questions in a row without an answer after which a process hangs: busy ones answer late. */
+const maxMissed = 3
+
+/** Asks a process again and again. Succeeds when it hangs, or has ended. */
+const untilHung = ({ link }: Child, onAnswer: () => void): Effect.Effect<void> =>
+  link.ask(Messages.Beat.make({}), Duration.toMillis(beat)).pipe(
+    Effect.retry({ times: maxMissed - 1 }),
+    Effect.tap(() => Effect.sync(onAnswer)),
+    Effect.repeat(Schedule.spaced(beat)),
+    Effect.ignore
+  )
+
 /** Kills a process that hangs. `keep` replaces it. */
 const watch = (child: Child, { metrics, name }: Vacancy) =>
   Effect.gen(function*() {
     yield* Deferred.await(child.ready)
-    yield* Heartbeat.untilHung(child.link, metrics.answered)
+    yield* untilHung(child, metrics.answered)
     if (yield* Deferred.isDone(child.ended)) return
     yield* Effect.logError(`process ${name} does not answer and is killed`)
     child.hung = true
@@ -188,7 +203,7 @@ export const run = (configuration: Configuration): Effect.Effect<never, NotStart
     const hangUp = yield* hangUps
     yield* logDoubts(configuration)
     const failures = yield* FailureLimit.FailureLimit
-    const registry = yield* Metrics.watch
+    const registry = ProcessMetrics.watch()
     const labels = Option.match(configuration.installation, {
       onNone: () => ({}),
       onSome: (installation) => ({ installation })
@@ -233,7 +248,7 @@ export const run = (configuration: Configuration): Effect.Effect<never, NotStart
     const serve = Effect.gen(function*() {
       // Wait for the first one, which migrates the tables. If it cannot start, no other can.
       for (const position of placesOf(configuration)) {
-        const place = { ...position, metrics: Heartbeat.makePlace(labels) }
+        const place = { ...position, metrics: ProcessMetrics.makePlace(labels) }
         const child = yield* startIn(place)
         places.push({ ...place, child })
         if (places.length === 1) {

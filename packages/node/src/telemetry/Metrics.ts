@@ -4,24 +4,13 @@
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
-import type { Registry } from "prom-client"
 import { once } from "../SharedWork.ts"
 import * as Gauges from "./Gauges.ts"
 import * as Prometheus from "./Prometheus.ts"
 import * as Series from "./Series.ts"
 
-/**
- * Starts to collect Node's metrics of this process: memory, CPU, garbage collection, event loop delays. Loaded on the
- * first request for metrics, so that the start does not wait for it.
- */
-export const watch: Effect.Effect<Registry> = Effect.map(
-  Effect.promise(() => import("prom-client")),
-  ({ collectDefaultMetrics, Registry }) => {
-    const registry = new Registry()
-    collectDefaultMetrics({ register: registry })
-    return registry
-  }
-)
+/** Loaded on the first request for metrics, so that the start does not wait for it. */
+const watch = Effect.map(Effect.promise(() => import("./ProcessMetrics.ts")), ({ watch }) => watch())
 
 /** All metrics as text, and its content type. */
 export interface Page {

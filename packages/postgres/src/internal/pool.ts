@@ -113,7 +113,7 @@ export const direct = (pool: Pg.Pool, isPrepared = true): Database.Direct => (st
       if (error) fail(error)
       else resume(Effect.succeed(rows))
     }
-    pool.connect((error, client, release) => {
+    const connected: Parameters<typeof pool.connect>[0] = (error, client, release) => {
       if (client === undefined) return end(error ?? new Error("there is no connection"))
       client.on("error", ignore)
       Prepared.run(client, isPrepared ? statement : unnamed(statement), parameters, (error, rows) => {
@@ -121,7 +121,13 @@ export const direct = (pool: Pg.Pool, isPrepared = true): Database.Direct => (st
         release(error ?? undefined)
         end(error, rows)
       })
-    })
+    }
+    // It throws if the file of a certificate is missing: each connection reads it again.
+    try {
+      pool.connect(connected)
+    } catch (error) {
+      fail(error)
+    }
   })
 
 /** Statements without a name, which are planned each time and not stored on the connection. */

@@ -1,16 +1,13 @@
-/** Heartbeats: whether the members of a node answer the primary. A member that hangs, such as a stopped one, is killed. */
-import * as Duration from "effect/Duration"
+/** Metrics of processes, by prom-client. Loaded on demand: a bundle imports its CommonJS only statically. */
 import * as Effect from "effect/Effect"
-import * as Schedule from "effect/Schedule"
-import { Counter, Gauge, Registry } from "prom-client"
-import type { Link } from "./Link.ts"
-import * as Messages from "./ProcessMessages.ts"
+import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client"
 
-/** Interval between two questions, and the timeout of an answer. */
-const interval = Duration.seconds(5)
-
-/** Number of questions in a row without an answer after which a member hangs: busy ones answer late. */
-const maxMissed = 3
+/** Starts to collect Node's metrics of this process: memory, CPU, garbage collection, event loop delays. */
+export const watch = (): Registry => {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  return registry
+}
 
 /** Metrics of one place of a node, which its successive processes share. */
 export interface Place {
@@ -51,12 +48,3 @@ export const makePlace = (labels: Readonly<Record<string, string>>): Place => {
     page: Effect.promise(() => registry.metrics())
   }
 }
-
-/** Asks a member again and again. Succeeds when it hangs, or has ended. `onAnswer` is called for each answer. */
-export const untilHung = ({ ask }: Pick<Link, "ask">, onAnswer: () => void): Effect.Effect<void> =>
-  ask(Messages.Beat.make({}), Duration.toMillis(interval)).pipe(
-    Effect.retry({ times: maxMissed - 1 }),
-    Effect.tap(() => Effect.sync(onAnswer)),
-    Effect.repeat(Schedule.spaced(interval)),
-    Effect.ignore
-  )

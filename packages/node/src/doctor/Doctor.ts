@@ -24,6 +24,7 @@ import { type Configuration, origin } from "../settings/Configuration.ts"
 import { checkSettings } from "../settings/Warnings.ts"
 import { rootMessage } from "../telemetry/Log.ts"
 import { checkCallback, reach } from "./CallbackCheck.ts"
+import { checkSizes } from "./TableSizes.ts"
 
 /** Whether the service of these settings answers a probe with 200. */
 const answers = ({ host, port }: Configuration, probe: "/healthz" | "/readyz") =>
@@ -228,7 +229,7 @@ const examineDatabase = (configuration: Configuration, keys: Keys.Keys) =>
       describeTables(tables, yield* mayCreate),
       ...(hasTables ? [describeWrites(writes)] : []),
       clock,
-      ...(hasTables ? yield* checkDistribution : []),
+      ...(hasTables ? [yield* checkSizes, ...(yield* checkDistribution)] : []),
       ...Option.toArray(yield* secrets)
     ]
   }).pipe(

@@ -76,6 +76,9 @@ describe("a database", () => {
       const findings = yield* examine(yield* onDatabase())
       expect(findings.filter(({ level }) => level !== "good")).toEqual([])
       expect(about(findings, "master key").seen).toContain("1 applications")
+      expect(about(findings, "size").seen).toMatch(
+        /^(?:\w+ [\d.]+ [KM]iB, ){3}\w+ [\d.]+ [KM]iB; oldest past delivery: none, oldest audit entry: none$/
+      )
     }).pipe(Effect.provide(testDatabase)))
 
   it.scopedLive(

@@ -89,7 +89,7 @@ export const apiRoutes = Effect.map(
  * Maximum time until the response, if the database does not answer. A single call of a store ends after four seconds, but
  * a request may make several.
  */
-const answerWithin = Duration.millis(4500)
+const answerWithin = Duration.millis(4700)
 
 /** Changes by the operator may take longer, because they may concern many deliveries. */
 const operatorLimit = Duration.seconds(30)

@@ -217,6 +217,28 @@ layer(InProcessService.layer())("an operator call and its audit entry", (it) => 
   )
 })
 
+layer(InProcessService.layer())("a refused request and its audit entry", (it) => {
+  it.effect(
+    "end within five seconds together, if the database answers neither",
+    on(async (service) => {
+      const owner = await createUser(service, "platform")
+      const made = await operate(service, "POST", "/applications", {
+        name: "Slow",
+        owner_id: owner.id,
+        redirect_uris: ["http://localhost:3000/callback"]
+      })
+      const blocker = await service.database.admin.connect()
+      await blocker.query("BEGIN; LOCK TABLE startlist_applications, startlist_grants, startlist_audit IN ACCESS EXCLUSIVE MODE")
+      const { client_id, client_secret } = made.body
+      const body = new URLSearchParams({ client_id, client_secret, token: "sl_rt_unknown" })
+      const answer = await within(5000, fetch(`${service.url}/oauth/revoke`, { method: "POST", body }))
+      await blocker.query("COMMIT")
+      blocker.release()
+      expect([answer.status, answer.headers.get("retry-after"), await answer.text()]).toEqual([503, "5", "{}"])
+    })
+  )
+})
+
 const lost = Effect.sync(() =>
   Metric.unsafeSnapshot().flatMap(({ metricKey, metricState }) =>
     metricKey.name === "startlist_audit_lines_lost_total" && MetricState.isCounterState(metricState)

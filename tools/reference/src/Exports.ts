@@ -1,17 +1,28 @@
 /** Lists what a built package exports: one line for each declaration, with its types and without comments. */
 import { createHash } from "node:crypto"
-import { readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import ts from "typescript"
 
-/** Returns the modules that `package.json` exports with their types: `index`, `Router`, … */
+type Targets = Readonly<Record<string, { readonly types?: string } | string | null>>
+
+/** The key of `exports` that Node uses for a path: the path itself, or the pattern with the longest beginning. */
+const keyOf = (exports: Targets, path: string): string | undefined =>
+  path in exports ? path : Object.keys(exports)
+    .filter((key) => key.endsWith("*") && path.startsWith(key.slice(0, -1)) && path.length >= key.length)
+    .sort((one, other) => other.length - one.length)[0]
+
+/** Returns the modules for which `exports` in `package.json` names types: `index`, `Router`, … */
 export const modulesOf = (folder: string): ReadonlyArray<string> => {
-  const { exports }: { readonly exports: Readonly<Record<string, { readonly types?: string } | string | null>> } = JSON
-    .parse(readFileSync(join(folder, "package.json"), "utf8"))
-  return Object.entries(exports)
-    .flatMap(([path, target]) =>
-      typeof target === "object" && target?.types !== undefined ? [path === "." ? "index" : path.slice(2)] : []
-    )
+  const { exports }: { readonly exports: Targets } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
+  const [source, pattern] = existsSync(join(folder, "src")) ? ["src", /^(.*)\.tsx?$/] : ["dist", /^(.*)\.d\.ts$/]
+  return readdirSync(join(folder, source), { encoding: "utf8", recursive: true })
+    .flatMap((path) => pattern.exec(path.replaceAll("\\", "/"))?.[1] ?? [])
+    .filter((name) => {
+      const key = keyOf(exports, name === "index" ? "." : `./${name}`)
+      const target = key === undefined ? undefined : exports[key]
+      return typeof target === "object" && target?.types !== undefined
+    })
     .sort()
 }
 

@@ -18,10 +18,13 @@ const list = (files: Readonly<Record<string, string>>): ReadonlyArray<string> =>
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, text)
   }
-  const isPublic = (name: string) => !name.startsWith("internal/")
-  const pathOf = (name: string) => name === "index" ? "." : `./${name}`
-  const exports = Object.keys(files).filter(isPublic).map((name) => [pathOf(name), { types: `./dist/${name}.d.ts` }])
-  writeFileSync(join(root, "package.json"), JSON.stringify({ exports: Object.fromEntries(exports) }))
+  const exports = {
+    ".": { types: "./dist/index.d.ts" },
+    "./*": { types: "./dist/*.d.ts" },
+    "./Private": { "@startlist/source": "./src/Private.ts" },
+    "./internal/*": null
+  }
+  writeFileSync(join(root, "package.json"), JSON.stringify({ exports }))
   return listOf(root)
 }
 
@@ -33,6 +36,7 @@ it("every export is listed with its type, of the module where a consumer finds i
     index: "export * as Counter from \"./Counter.ts\";\nexport { count as again } from \"./Counter.ts\";\n",
     Counter: counter,
     "internal/Secret": "export declare const secret: string;\n",
+    Private: "export declare const mine: string;\n",
     User: `import * as Schema from "effect/Schema";
 declare const User_base: Schema.Class<User, { id: number }>;
 export declare class User extends User_base {

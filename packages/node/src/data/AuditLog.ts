@@ -133,7 +133,7 @@ const hour = Duration.hours(1)
 const summaryInterval = Duration.minutes(1)
 
 /** Maximum waiting time of a request: after a database that has not answered for four seconds, it leaves time to answer. */
-const patience = Duration.millis(400)
+const patience = Duration.millis(250)
 
 /** The entries of an action that strangers cause: those that were stored since `startedAt`, and those that wait. */
 interface Flood {
@@ -186,12 +186,18 @@ export const makeRecord = (
       return flood
     }
 
-    const limited = (entry: NewAuditEntry): Effect.Effect<void> => {
-      if (!byStrangers.has(entry.action)) return store(entry)
+    const storeInBackground = (entry: NewAuditEntry) =>
+      Effect.flatMap(
+        Effect.forkDaemon(store(entry)),
+        // Interruptible, because the caller may not be: otherwise it would wait for longer.
+        (fiber) => Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), patience))
+      )
+
+    const countOrStore = (entry: NewAuditEntry): Effect.Effect<void> => {
       const flood = floodOf(entry.action, entry.at.epochMillis)
       if (flood.stored < maxByStrangers) {
         flood.stored++
-        return store(entry)
+        return storeInBackground(entry)
       }
       flood.waiting++
       if (flood.waiting > 1) return Effect.void
@@ -200,11 +206,7 @@ export const makeRecord = (
     }
 
     return (entry) =>
-      Effect.flatMap(
-        Effect.forkDaemon(Effect.suspend(() => limited(entry))),
-        // Interruptible, because the caller may not be: otherwise it would wait for longer.
-        (fiber) => Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), patience))
-      )
+      byStrangers.has(entry.action) ? Effect.suspend(() => countOrStore(entry)) : storeInBackground(entry)
   })
 
 /** Stores the audit of the HTTP endpoints in this audit trail. */

@@ -2,7 +2,8 @@
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { spawn } from "node:child_process"
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
@@ -23,15 +24,20 @@ const paths = ({ files }: Packed): ReadonlyArray<string> => files.map(({ path })
 /** The service is a program: it exports nothing. All other packages are libraries. */
 const isLibrary = (name: string): boolean => name !== "node"
 
-/** The modules of a library that can be imported, as `package.json` lists them. */
+/** The modules of a library that Node can import in a project. */
 const exported = (project: string, name: string): ReadonlyArray<string> => {
-  const manifest = JSON.parse(readFileSync(join(project, "node_modules/@startlist", name, "package.json"), "utf8"))
-  const modules: ReadonlyArray<readonly [string, { readonly types?: string } | string | null]> = Object.entries(
-    manifest.exports
-  )
-  return modules.flatMap(([path, target]) =>
-    typeof target === "object" && target?.types !== undefined ? [`@startlist/${name}${path.slice(1)}`] : []
-  )
+  const { resolve } = createRequire(join(project, "package.json"))
+  const dist = join(project, "node_modules/@startlist", name, "dist")
+  return readdirSync(dist, { encoding: "utf8", recursive: true })
+    .flatMap((path) => /^(.*)\.js$/.exec(path)?.[1] ?? [])
+    .map((module) => module === "index" ? `@startlist/${name}` : `@startlist/${name}/${module}`)
+    .filter((specifier) => {
+      try {
+        return resolve(specifier) !== ""
+      } catch {
+        return false
+      }
+    })
 }
 
 class Installation extends Context.Tag("@startlist/node/test/Installation")<Installation, {

@@ -146,7 +146,7 @@ export const makeSubscriptions = (atomically: Atomically): Subscription.Subscrip
         }
         const statement = "insert into subscriptions (application, version, record) values (?, 1, '')"
         const id = Subscription.SubscriptionId.make(sql.insert(statement, applicationId))
-        const made = { ...subscription, id, version: 1, paused: false }
+        const made = { ...subscription, id, version: 1, paused: false, pausedByOperator: false }
         return Effect.succeed(inserted(sql, "subscriptions", id, codec, made))
       })),
     save: (next) => save(atomically, "subscriptions", codec, next),

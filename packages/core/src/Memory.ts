@@ -67,7 +67,7 @@ const makeSubscriptionStore = (state: State): SubscriptionStore.Service => {
         if (applications.get(applicationId)?.state === "ended") return new ApplicationNotFound({ applicationId })
         if (byApplication(applicationId) !== undefined) return new AlreadySubscribed()
         const id = SubscriptionId.make(++lastIds.subscription)
-        const inserted = { ...subscription, id, version: 1, paused: false }
+        const inserted = { ...subscription, id, version: 1, paused: false, pausedByOperator: false }
         subscriptions.set(id, inserted)
         return Effect.succeed(inserted)
       }),

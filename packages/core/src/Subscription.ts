@@ -19,15 +19,17 @@ export const Subscription = Schema.Struct({
   applicationId: ApplicationId,
   /** At most 255 characters (requirements §8). */
   callbackUrl: Schema.NonEmptyString.pipe(Schema.maxLength(255)),
-  /** Whether its events wait, in order, until the owner or an operator resumes it. */
+  /** Whether its events wait, in order, until it is resumed. */
   paused: Schema.Boolean,
+  /** Whether only an operator can resume it. */
+  pausedByOperator: Schema.Boolean,
   createdAt: Schema.DateTimeUtcFromNumber,
   updatedAt: Schema.DateTimeUtcFromNumber
 })
 export type Subscription = typeof Subscription.Type
 
 /** A subscription without an identifier. The store gives one, and saves version 1, not paused. */
-export const NewSubscription = Subscription.omit("id", "version", "paused")
+export const NewSubscription = Subscription.omit("id", "version", "paused", "pausedByOperator")
 export type NewSubscription = typeof NewSubscription.Type
 
 /** An application has at most one subscription (requirements §8). */
@@ -39,6 +41,14 @@ export class AlreadySubscribed
 export class SubscriptionNotFound
   extends Schema.TaggedError<SubscriptionNotFound>("@startlist/core/SubscriptionNotFound")("SubscriptionNotFound", {})
 {}
+
+/** An operator has paused the subscription, so its owner cannot resume it. */
+export class PausedByOperator
+  extends Schema.TaggedError<PausedByOperator>("@startlist/core/PausedByOperator")("PausedByOperator", {})
+{}
+
+/** The party that pauses or resumes a subscription. */
+export type Party = "owner" | "operator"
 
 /** Answer of a callback without its body: a validation must not let owners read the content of an address. */
 export const Answered = Schema.Struct({
@@ -93,11 +103,30 @@ export declare namespace SubscriptionStore {
   }
 }
 
-/** Pauses or resumes. Returns the same subscription if nothing changes. */
-export const setPaused = (subscription: Subscription, paused: boolean, now: DateTime.Utc): Subscription =>
-  subscription.paused === paused
+/** The subscription with these marks, or the same one if nothing changes. */
+const marked = (
+  subscription: Subscription,
+  paused: boolean,
+  pausedByOperator: boolean,
+  now: DateTime.Utc
+): Subscription =>
+  subscription.paused === paused && subscription.pausedByOperator === pausedByOperator
     ? subscription
-    : { ...subscription, paused, updatedAt: now, version: subscription.version + 1 }
+    : { ...subscription, paused, pausedByOperator, updatedAt: now, version: subscription.version + 1 }
+
+/** Pauses a subscription. */
+export const pause = (subscription: Subscription, by: Party, now: DateTime.Utc): Subscription =>
+  marked(subscription, true, subscription.pausedByOperator || by === "operator", now)
+
+/** Resumes a subscription. The owner does not end the pause of an operator. */
+export const resume = (
+  subscription: Subscription,
+  by: Party,
+  now: DateTime.Utc
+): Either.Either<Subscription, PausedByOperator> =>
+  subscription.pausedByOperator && by === "owner"
+    ? Either.left(new PausedByOperator())
+    : Either.right(marked(subscription, false, false, now))
 
 /**
  * Whether this answer proves the callback: 200, `application/json`, one JSON object with exactly the key

@@ -88,9 +88,15 @@ export declare namespace Subscriptions {
     readonly findByApplication: SubscriptionStore.Service["findByApplication"]
     readonly list: SubscriptionStore.Service["list"]
     /** Pauses the subscription. No attempt is claimed after this returns, and events wait in order. */
-    readonly pause: (id: ApplicationId) => Effect.Effect<Subscription.Subscription, SubscriptionNotFound | StoreError>
+    readonly pause: (
+      id: ApplicationId,
+      by: Subscription.Party
+    ) => Effect.Effect<Subscription.Subscription, SubscriptionNotFound | StoreError>
     /** Resumes the subscription and delivers the events that waited. */
-    readonly resume: (id: ApplicationId) => Effect.Effect<Subscription.Subscription, SubscriptionNotFound | StoreError>
+    readonly resume: (
+      id: ApplicationId,
+      by: Subscription.Party
+    ) => Effect.Effect<Subscription.Subscription, SubscriptionNotFound | Subscription.PausedByOperator | StoreError>
     /** Ends the application's subscription (only `subscription`, if given) like `remove`. */
     readonly end: (
       id: ApplicationId,
@@ -138,16 +144,13 @@ const make = Effect.gen(function*() {
     if (!removed) return yield* new SubscriptionNotFound()
   })
 
-  const setPaused = (id: ApplicationId, paused: boolean) =>
-    changing(
-      findByApplication(id),
-      store.save,
-      (present, now) => Effect.succeed(Subscription.setPaused(present, paused, now))
-    )
+  const pause = Effect.fn("Subscriptions.pause")((id: ApplicationId, by: Subscription.Party) =>
+    changing(findByApplication(id), store.save, (present, now) => Effect.succeed(Subscription.pause(present, by, now)))
+  )
 
-  const pause = Effect.fn("Subscriptions.pause")((id: ApplicationId) => setPaused(id, true))
-
-  const resume = Effect.fn("Subscriptions.resume")((id: ApplicationId) => setPaused(id, false))
+  const resume = Effect.fn("Subscriptions.resume")((id: ApplicationId, by: Subscription.Party) =>
+    changing(findByApplication(id), store.save, (present, now) => Subscription.resume(present, by, now))
+  )
 
   const events = Effect.fn("Subscriptions.events")(
     function*(access: BearerAccess, page: Pick<LogRequest, "after" | "limit">) {

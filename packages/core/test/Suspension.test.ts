@@ -141,10 +141,10 @@ describe("a subscription", () => {
       const client = yield* makeClient()
       const created = yield* subscribe(client)
       const steps = [
-        yield* resume(client.id),
-        yield* pause(client.id),
-        yield* pause(client.id),
-        yield* resume(client.id)
+        yield* resume(client.id, "owner"),
+        yield* pause(client.id, "owner"),
+        yield* pause(client.id, "owner"),
+        yield* resume(client.id, "owner")
       ]
       expect(steps.map(({ paused, version }) => [paused, version - created.version])).toEqual([
         [false, 0],
@@ -153,6 +153,25 @@ describe("a subscription", () => {
         [false, 2]
       ])
       expect(yield* findByApplication(client.id)).toEqual(Option.fromNullable(steps.at(-1)))
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("that an operator has paused is resumed by an operator only, whatever its owner did before and after", () =>
+    Effect.gen(function*() {
+      const { findByApplication, pause, resume } = yield* Subscriptions.Subscriptions
+      const client = yield* makeClient()
+      yield* subscribe(client)
+      for (const isPausedBefore of [false, true]) {
+        if (isPausedBefore) yield* pause(client.id, "owner")
+        yield* pause(client.id, "operator")
+        yield* pause(client.id, "owner")
+        expect((yield* Effect.flip(resume(client.id, "owner")))._tag).toBe("PausedByOperator")
+        const present = Option.getOrThrow(yield* findByApplication(client.id))
+        expect([present.paused, present.pausedByOperator]).toEqual([true, true])
+        const resumed = yield* resume(client.id, "operator")
+        expect([resumed.paused, resumed.pausedByOperator]).toEqual([false, false])
+        yield* pause(client.id, "owner")
+        expect((yield* resume(client.id, "owner")).paused).toBe(false)
+      }
     }).pipe(Effect.provide(layer)))
 })
 

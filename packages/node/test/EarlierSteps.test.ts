@@ -36,7 +36,8 @@ const rows: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string
     "0003_event_order": [],
     "0004_repeats": [],
     "0005_first_secret": [],
-    "0006_people": []
+    "0006_people": [],
+    "0007_paused_by_operator": []
   },
   startlist_service_migrations: {
     "0001_initial": [

@@ -400,6 +400,23 @@ describe("an owner", () => {
       expect(yield* isPaused).toEqual(Option.none())
     }))
 
+  testing("cannot resume a subscription that an operator has paused, and sees why", (world) =>
+    Effect.gen(function*() {
+      const { findByApplication, pause, resume } = yield* Subscriptions.Subscriptions
+      yield* subscribe(world)
+      const path = `${pathOf(world)}/subscription`
+      yield* pause(idOf(world), "owner")
+      const { hidden } = Browser.formTo(path, yield* world.platformBrowser.get(pathOf(world)))
+      yield* pause(idOf(world), "operator")
+      const page = String((yield* world.platformBrowser.get(pathOf(world))).body)
+      expect(page).toContain("The operator of this service has paused the subscription")
+      expect(page).not.toContain("value=\"resume\"")
+      expect((yield* world.platformBrowser.post(path, { ...hidden, action: "resume" })).status).toBe(409)
+      expect(Option.getOrThrow(yield* findByApplication(idOf(world))).paused).toBe(true)
+      yield* resume(idOf(world), "operator")
+      expect(String((yield* world.platformBrowser.get(pathOf(world))).body)).toContain("value=\"pause\"")
+    }))
+
   testing("creates a subscription, or sees why it was not created", (world) =>
     Effect.gen(function*() {
       const service = yield* Service

@@ -32,7 +32,7 @@ export const perform = (fixture: ProgramFixture, operation: ApplicationOperation
       return prepare({ _tag: "Ended", application }, Effect.flatMap(Applications, ({ end }) => end(id)))
     case "SetPaused": {
       const { paused } = operation
-      const set = Effect.flatMap(Subscriptions, ({ pause, resume }) => (paused ? pause : resume)(id))
+      const set = Effect.flatMap(Subscriptions, ({ pause, resume }) => (paused ? pause : resume)(id, "operator"))
       return prepare({ _tag: "PauseSet", application, paused }, set)
     }
   }
@@ -45,6 +45,9 @@ export const release = (fixture: ProgramFixture) =>
     const { resume } = yield* Subscriptions
     for (const { id } of fixture.applications) {
       yield* Effect.catchTag(restore(id), "ApplicationNotFound", () => Effect.void)
-      yield* Effect.catchTag(resume(id), "SubscriptionNotFound", () => Effect.void)
+      yield* Effect.catchTags(resume(id, "operator"), {
+        PausedByOperator: Effect.die,
+        SubscriptionNotFound: () => Effect.void
+      })
     }
   })

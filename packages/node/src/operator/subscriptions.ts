@@ -17,6 +17,7 @@ const SubscriptionRecord = Schema.Struct({
   client_id: Schema.Int,
   callback_url: Schema.String,
   paused: Schema.Boolean,
+  paused_by_operator: Schema.Boolean,
   created_at: Schema.String,
   updated_at: Schema.String
 }).annotations({ identifier: "ApplicationSubscription" })
@@ -26,6 +27,7 @@ const showSubscription = (subscription: Subscription): typeof SubscriptionRecord
   client_id: subscription.applicationId,
   callback_url: subscription.callbackUrl,
   paused: subscription.paused,
+  paused_by_operator: subscription.pausedByOperator,
   created_at: DateTime.formatIso(subscription.createdAt),
   updated_at: DateTime.formatIso(subscription.updatedAt)
 })
@@ -62,7 +64,8 @@ const listSubscriptions = operation({
 const pauseSubscription = operation({
   request: "POST /applications/{client_id}/subscription/pause",
   summary: "Pause a subscription",
-  description: "Starts no further delivery attempts. Events wait, in order, until the subscription is resumed.",
+  description:
+    "Starts no further delivery attempts. Events wait, in order, until an operator resumes the subscription. Its owner cannot resume it.",
   command: {
     name: "subscription pause",
     help: "pauses a subscription: its events wait in order",
@@ -71,7 +74,7 @@ const pauseSubscription = operation({
   input: { client_id: ApplicationId },
   output: SubscriptionRecord,
   refuses: [404],
-  run: ({ client_id }) => Effect.map(changing(client_id, ({ pause }) => pause(client_id)), showSubscription)
+  run: ({ client_id }) => Effect.map(changing(client_id, ({ pause }) => pause(client_id, "operator")), showSubscription)
 })
 
 const resumeSubscription = operation({
@@ -86,7 +89,14 @@ const resumeSubscription = operation({
   input: { client_id: ApplicationId },
   output: SubscriptionRecord,
   refuses: [404],
-  run: ({ client_id }) => Effect.map(changing(client_id, ({ resume }) => resume(client_id)), showSubscription)
+  run: ({ client_id }) =>
+    Effect.map(
+      changing(
+        client_id,
+        ({ resume }) => Effect.catchTag(resume(client_id, "operator"), "PausedByOperator", Effect.die)
+      ),
+      showSubscription
+    )
 })
 
 const endSubscription = operation({
@@ -111,6 +121,7 @@ export const subscriptions = {
   commands: { name: "subscription", help: "webhook subscriptions of applications" },
   texts: {
     paused: ["Whether the subscription is paused: its events wait", false],
+    paused_by_operator: ["Whether an operator has paused the subscription, so that its owner cannot resume it", false],
     subscriptions: ["One page, newest first", undefined]
   },
   members: { listSubscriptions, pauseSubscription, resumeSubscription, endSubscription }

@@ -163,6 +163,11 @@ const people = (p: string): ReadonlyArray<string> => [
   `CREATE TABLE ${p}people (user_id bigint PRIMARY KEY, erased_at bigint)`
 ]
 
+/** `0007`: whether an operator has paused a subscription. */
+const pausedByOperator = (p: string): ReadonlyArray<string> => [
+  `ALTER TABLE ${p}subscriptions ADD COLUMN paused_by_operator boolean NOT NULL DEFAULT false`
+]
+
 /** The statements of each migration by number and name, in order. `prefix` begins every name. */
 const steps: Readonly<Record<string, (prefix: string) => ReadonlyArray<string>>> = {
   "0001_initial": initial,
@@ -170,14 +175,16 @@ const steps: Readonly<Record<string, (prefix: string) => ReadonlyArray<string>>>
   "0003_event_order": eventOrder,
   "0004_repeats": repeats,
   "0005_first_secret": firstSecret,
-  "0006_people": people
+  "0006_people": people,
+  "0007_paused_by_operator": pausedByOperator
 }
 
 /** Tables of earlier steps whose definition a step changes. */
 const changed: Readonly<Record<string, string>> = {
   "0003_event_order": "deliveries",
   "0004_repeats": "deliveries",
-  "0005_first_secret": "applications"
+  "0005_first_secret": "applications",
+  "0007_paused_by_operator": "subscriptions"
 }
 
 /** Changes with the schema, or with the name of a migration. */

@@ -11,11 +11,12 @@ export interface SubscriptionRow {
   readonly created_at: Int8
   readonly updated_at: Int8
   readonly paused: boolean
+  readonly paused_by_operator: boolean
 }
 
 /** The columns of a `SubscriptionRow`, from a table called `s`. */
 export const subscriptionColumns = `s.id AS subscription_id, s.version AS subscription_version, s.application_id,
-  s.callback_url, s.created_at, s.updated_at, s.paused`
+  s.callback_url, s.created_at, s.updated_at, s.paused, s.paused_by_operator`
 
 export const toSubscriptionId = (id: Int8): SubscriptionId => unsafeBrand(SubscriptionId, Number(id))
 
@@ -25,6 +26,7 @@ export const toSubscription = (row: SubscriptionRow): Subscription => ({
   applicationId: toApplicationId(row.application_id),
   callbackUrl: row.callback_url,
   paused: row.paused,
+  pausedByOperator: row.paused_by_operator,
   createdAt: toInstant(row.created_at),
   updatedAt: toInstant(row.updated_at)
 })

@@ -41,7 +41,7 @@ export const make = (database: Database.Service, queue: DeliveryQueue.Service): 
   const save = {
     name: `${p}subscription_save`,
     text: `UPDATE ${p}subscriptions SET version = $3::integer, callback_url = $4::text, updated_at = $5::bigint,
-        paused = $6::boolean
+        paused = $6::boolean, paused_by_operator = $7::boolean
       WHERE application_id = $1::bigint AND id = $2::bigint AND version = $3::integer - 1 RETURNING id`
   }
   const backlog = {
@@ -89,9 +89,9 @@ export const make = (database: Database.Service, queue: DeliveryQueue.Service): 
         query<SubscriptionRow>(list, [Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER), limit]),
         (rows) => rows.map(toSubscription)
       ),
-    save: ({ applicationId, callbackUrl, id, paused, updatedAt, version }) =>
+    save: ({ applicationId, callbackUrl, id, paused, pausedByOperator, updatedAt, version }) =>
       Effect.flatMap(
-        query(save, [applicationId, id, version, callbackUrl, millisOf(updatedAt), paused]),
+        query(save, [applicationId, id, version, callbackUrl, millisOf(updatedAt), paused, pausedByOperator]),
         (rows) => rows.length === 1 ? Effect.void : new Conflict()
       ),
     // If it is interrupted while it shortens a backlog, the subscription stays.

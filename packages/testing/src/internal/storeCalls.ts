@@ -129,7 +129,7 @@ export const insertSubscription: MakeCall = (subjects, by, draw) => {
     if (model.subscriptionOf(applicationId) !== undefined) return "AlreadySubscribed"
     if (id === undefined) return "a subscription"
     isNew(id, [...model.subscriptions.keys(), ...model.removed.map(({ id }) => id)])
-    const inserted = { ...given, id, version: 1, paused: false }
+    const inserted = { ...given, id, version: 1, paused: false, pausedByOperator: false }
     model.subscriptions.set(id, inserted)
     return inserted
   }
@@ -155,6 +155,7 @@ export const saveSubscription: MakeCall = (subjects, by, draw) => {
       { callbackUrl: `https://${by.name("app")}.test`, updatedAt: subjects.now },
       { callbackUrl: `https://${draw.number(999)}.example.test` },
       { paused: !before.paused },
+      { paused: true, pausedByOperator: !before.pausedByOperator },
       { paused: !before.paused, updatedAt: subjects.now },
       fields
     ),

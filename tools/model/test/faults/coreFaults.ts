@@ -133,8 +133,8 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
     "an application that ends keeps its subscription": ["Option.isSome(subscription)", "false"]
   }),
   ...inCore("Subscription.ts", programsAndRules, {
-    "a pause is not saved": [": { ...subscription, paused,", ": { ...subscription,"],
-    "a pause cannot be undone": ["subscription.paused === paused\n", "subscription.paused || !paused\n"],
+    "a pause is not saved": [": { ...subscription, paused, pausedByOperator,", ": { ...subscription,"],
+    "a pause cannot be undone": ["marked(subscription, false, false, now)", "subscription"],
     "any challenge is accepted": ["answer[\"hub.challenge\"] === challenge", "answer[\"hub.challenge\"] !== \"\""]
   }),
   ...inCore("internal/memoryPersons.ts", laws, {

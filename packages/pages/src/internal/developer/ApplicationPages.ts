@@ -280,9 +280,9 @@ export const make: Effect.Effect<
     Effect.gen(function*() {
       switch (action) {
         case "pause":
-          return yield* Effect.asVoid(subscriptions.pause(application.id))
+          return yield* Effect.asVoid(subscriptions.pause(application.id, "owner"))
         case "resume":
-          return yield* Effect.asVoid(subscriptions.resume(application.id))
+          return yield* Effect.asVoid(subscriptions.resume(application.id, "owner"))
         case "end":
           return yield* subscriptions.end(application.id, Option.some(Number(named)))
         default:
@@ -302,13 +302,17 @@ export const make: Effect.Effect<
       }
       return recorded(Effect.tap(change(action, application, get(parameters, "subscription")), note)).pipe(
         Effect.as(redirect(Owner.pathOf(context.frame, application))),
-        Effect.catchTag("SubscriptionNotFound", () =>
-          Effect.succeed(
-            // The form was sent twice: the subscription that it names has ended.
-            action === "end"
-              ? redirect(Owner.pathOf(context.frame, application))
-              : owner.outdated(request, context)
-          ))
+        Effect.catchTags({
+          SubscriptionNotFound: () =>
+            Effect.succeed(
+              // The form was sent twice: the subscription that it names has ended.
+              action === "end"
+                ? redirect(Owner.pathOf(context.frame, application))
+                : owner.outdated(request, context)
+            ),
+          // The page was loaded before the operator paused the subscription.
+          PausedByOperator: () => Effect.succeed(owner.outdated(request, context))
+        })
       )
     })
 

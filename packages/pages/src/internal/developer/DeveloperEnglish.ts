@@ -135,6 +135,8 @@ export const developer = {
     paused: "paused",
     pause: "Pause",
     pauseMeans: "While the subscription is paused, nothing is sent. Events wait in order.",
+    pausedByOperator:
+      "The operator of this service has paused the subscription, and only the operator can resume it. Events wait in order. Contact the operator.",
     resume: "Resume",
     end: "End the subscription…",
     endMeans: "Pending events are cancelled. A new subscription gets new events only.",

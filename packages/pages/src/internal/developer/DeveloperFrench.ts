@@ -130,6 +130,8 @@ export const developer: Texts["developer"] = {
     paused: "en pause",
     pause: "Mettre en pause",
     pauseMeans: "Pendant la pause, rien n’est envoyé. Les événements attendent dans l’ordre.",
+    pausedByOperator:
+      "L’exploitant de ce service a mis l’abonnement en pause et lui seul peut le reprendre. Les événements attendent dans l’ordre. Contactez-le.",
     resume: "Reprendre",
     end: "Mettre fin à l’abonnement…",
     endMeans: "Les événements en attente sont annulés. Un nouvel abonnement ne reçoit que les nouveaux événements.",

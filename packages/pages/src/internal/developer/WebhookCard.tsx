@@ -1,7 +1,7 @@
 /** View of an application's subscription: its state, its actions, and the form that creates one. */
 import * as Option from "effect/Option"
 import type { Subscription } from "@startlist/core/Subscription"
-import { ErrorSummary, Field, Form, Value } from "../Form.tsx"
+import { Alert, ErrorSummary, Field, Form, Value } from "../Form.tsx"
 import { textsIn } from "../Locale.ts"
 import { Facts, Instant, Sentence } from "../Elements.tsx"
 import { AttemptChart } from "./AttemptChart.tsx"
@@ -85,7 +85,7 @@ export const WebhookCard = ({ context, hours, problem, subscribeAt, subscription
             {application.state === "active" ? <Subscribing context={context} problem={problem} /> : null}
           </>
         ),
-        onSome: ({ callbackUrl, createdAt, id, paused, updatedAt }) => (
+        onSome: ({ callbackUrl, createdAt, id, paused, pausedByOperator, updatedAt }) => (
           <>
             <Facts
               facts={[
@@ -105,12 +105,21 @@ export const WebhookCard = ({ context, hours, problem, subscribeAt, subscription
               <Form action={`${path}/test-event`} csrf={signedIn.csrf}>
                 <button type="submit" class="outline">{webhook.test}</button>
               </Form>
-              <Form action={`${path}/subscription`} csrf={signedIn.csrf}>
-                <button type="submit" class="outline" name="action" value={paused ? "resume" : "pause"}>
-                  {paused ? webhook.resume : webhook.pause}
-                </button>
-              </Form>
+              {pausedByOperator ? null : (
+                <Form action={`${path}/subscription`} csrf={signedIn.csrf}>
+                  <button type="submit" class="outline" name="action" value={paused ? "resume" : "pause"}>
+                    {paused ? webhook.resume : webhook.pause}
+                  </button>
+                </Form>
+              )}
             </div>
+            {pausedByOperator
+              ? (
+                <Alert kind="wait">
+                  <p>{webhook.pausedByOperator}</p>
+                </Alert>
+              )
+              : null}
             <p class="muted">{webhook.testMeans} {webhook.pauseMeans}</p>
             <details class="step">
               <summary>{webhook.end}</summary>

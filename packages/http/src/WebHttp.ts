@@ -11,7 +11,7 @@ import type { BearerAccess } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
-import { Body, readStream } from "./BoundedBody.ts"
+import { Body, readStream } from "./internal/boundedBody.ts"
 import {
   broken,
   parseTarget,

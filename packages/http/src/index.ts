@@ -5,7 +5,6 @@
  */
 export * as Audit from "./Audit.ts"
 export * as Authorization from "./Authorization.ts"
-export * as BoundedBody from "./BoundedBody.ts"
 export * as Compression from "./Compression.ts"
 export * as EffectHttp from "./EffectHttp.ts"
 export * as FailureLimit from "./FailureLimit.ts"

@@ -72,6 +72,9 @@ const programs = {
 
 const programOf = (layer: string): string =>
   `import { Memory, Services } from "@startlist/core"
+import { FailureLimit, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
+import { ScriptedCallbacks, TestUsers } from "@startlist/testing"
+import { Layer } from "effect"
 const ports = Layer.mergeAll(Memory.layer, TestUsers.layer, NodeSecrets.layerDrawn)
 const services = Services.layer.pipe(Layer.provideMerge(Layer.merge(ports, ScriptedCallbacks.layer)))
 const noCallbacks = Services.layer.pipe(Layer.provideMerge(ports))

@@ -1,8 +1,8 @@
 /** Reads a body into one buffer, with limits of size, pieces and time. */
 import type { Buffer } from "node:buffer"
 import type { IncomingMessage } from "node:http"
-import { maxBodyBytes, maxBodyPieces, maxSwallowedBytes } from "./Http.ts"
-import { Fragmented, type Refusal } from "./Refusal.ts"
+import { maxBodyBytes, maxBodyPieces, maxSwallowedBytes } from "../Http.ts"
+import { Fragmented, type Refusal } from "../Refusal.ts"
 
 const most = maxBodyBytes + 1
 

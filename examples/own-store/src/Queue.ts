@@ -104,9 +104,7 @@ export const makeQueue = (
   return {
     search: (search) =>
       Effect.map(
-        atomically((sql) =>
-          list(sql, { ...search, applicationId: Option.some(search.applicationId), limit: search.among })
-        ),
+        atomically((sql) => list(sql, { ...search, limit: search.among })),
         (found) => Delivery.searchIn(search, found)
       ),
     attemptHours: (id, since, among) =>

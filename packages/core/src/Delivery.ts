@@ -65,11 +65,12 @@ export interface DeliveryFilter {
   readonly order?: "oldest first"
 }
 
-/** A search for deliveries of an application, newest first. */
-export interface DeliverySearch extends Pick<DeliveryFilter, "state" | "after" | "limit"> {
-  readonly applicationId: ApplicationId
+/** A search for deliveries, newest first. */
+export interface DeliverySearch extends Omit<DeliveryFilter, "order"> {
   /** The identifier of the object that the event is about, or the `webhook-id`. */
   readonly text: Option.Option<string>
+  /** The objects that the event may be about. Default: any. */
+  readonly objects?: ReadonlyArray<Pick<Event, "objectType" | "objectId">>
   /** The event occurred at or after `since`, and before `until`. */
   readonly since: Option.Option<DateTime.Utc>
   readonly until: Option.Option<DateTime.Utc>
@@ -209,13 +210,15 @@ export const setAside = (delivery: Delivery, now: DateTime.Utc): Delivery => ({
   endedAt: Option.some(now)
 })
 
-/** Searches in the newest deliveries of an application that are in the state, `among` of them, newest first. */
+/** Searches in the newest deliveries of the application that are in the state, `among` of them, newest first. */
 export const searchIn = (
-  { among, limit, since, text, until }: DeliverySearch,
+  { among, limit, objects, since, text, until }: DeliverySearch,
   newest: ReadonlyArray<Delivery>
 ): FoundDeliveries => {
   const found = newest.filter(({ event }) =>
     Option.match(text, { onNone: () => true, onSome: (one) => one === event.id || one === String(event.objectId) }) &&
+    (objects?.some(({ objectId, objectType }) => objectId === event.objectId && objectType === event.objectType) ??
+      true) &&
     !Option.exists(since, DateTime.greaterThan(event.time)) &&
     !Option.exists(until, DateTime.lessThanOrEqualTo(event.time))
   )

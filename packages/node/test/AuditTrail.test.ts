@@ -228,7 +228,9 @@ layer(InProcessService.layer())("a refused request and its audit entry", (it) =>
         redirect_uris: ["http://localhost:3000/callback"]
       })
       const blocker = await service.database.admin.connect()
-      await blocker.query("BEGIN; LOCK TABLE startlist_applications, startlist_grants, startlist_audit IN ACCESS EXCLUSIVE MODE")
+      await blocker.query(
+        "BEGIN; LOCK TABLE startlist_applications, startlist_grants, startlist_audit IN ACCESS EXCLUSIVE MODE"
+      )
       const { client_id, client_secret } = made.body
       const body = new URLSearchParams({ client_id, client_secret, token: "sl_rt_unknown" })
       const answer = await within(5000, fetch(`${service.url}/oauth/revoke`, { method: "POST", body }))

@@ -195,6 +195,25 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }))("commands", (it) => {
           expect(list.map(({ redelivery }: { redelivery?: { state: string } }) => redelivery?.state)).toEqual(
             Array.from({ length: 5 }, () => "delivered")
           )
+          const found = async (...filter: ReadonlyArray<string>) =>
+            (await commandJson(service, "delivery", "list", "--all", ...filter)).deliveries
+              .map(({ id }: { id: number }) => id)
+          const everything = await found(...application)
+          const [past, future] = ["2020-01-01T00:00:00Z", "2100-01-01T00:00:00Z"]
+          const object = ["--object", `registration:${registration}`] as const
+          for (const filter of [object, ["--user", String(athlete.id)], ["--since", past], ["--until", future]]) {
+            expect([filter, await found(...application, ...filter)]).toEqual([filter, everything])
+          }
+          expect(await found(...object, "--user", String(athlete.id))).toEqual(everything)
+          const sent: ReadonlyArray<{ readonly id: number; readonly webhook_id: string }> =
+            (await commandJson(service, "delivery", "list", "--all", ...application)).deliveries
+          expect(await found("--webhook-id", last.webhook_id)).toEqual(
+            sent.filter(({ webhook_id }) => webhook_id === last.webhook_id).map(({ id }) => id)
+          )
+          const others = [["--object", "registration:999999"], ["--user", String(platform.id)]]
+          for (const filter of [...others, ["--since", future], ["--until", past]]) {
+            expect([filter, await found(...application, ...filter)]).toEqual([filter, []])
+          }
           const headers = { authorization: `Bearer ${access_token}` }
           const log = await fetch(`${service.url}/api/v1/webhook_subscription/events`, { headers })
           expect((await log.json()).events.map(({ state }: { state: string }) => state)).toEqual([
@@ -220,6 +239,14 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }))("commands", (it) => {
         [["registration", "show", "999999"], /there is no registration 999999/],
         [["user", "show", "x"], /^<id> must be the id of a user, a positive integer, not "x"$/],
         [["user", "create", "--role", "atlete", "--email", "a@b.test"], /^--role must be platform, .*, not "atlete"$/],
+        [
+          ["delivery", "list", "--object", "race:1"],
+          /^--object must be an object such as registration:12, .*, not "race:1"$/
+        ],
+        [
+          ["delivery", "list", "--webhook-id", "12"],
+          /^--webhook-id must be a webhook-id, such as evt_2n5xVb, not "12"$/
+        ],
         [["delivery", "list", "--state=dead"], /^--state must be pending, .*, not "dead"$/],
         [["delivery", "list", "--application", "0"], /^--application must be a client_id, .*, not "0"$/],
         [

@@ -137,7 +137,10 @@ const everything = Effect.gen(function*() {
   yield* deliveries.repeats([one])
   for (const state of [Option.none(), Option.some("delivered" as const)]) {
     const everything = { text: Option.some("1"), since: Option.none(), until: Option.none(), after: Option.none() }
-    yield* deliveries.search({ applicationId: application, state, ...everything, limit: 25, among: 5000 })
+    for (const applicationId of [Option.none(), Option.some(application)]) {
+      const objects = [{ objectType: "registration" as const, objectId: 1 }]
+      yield* deliveries.search({ applicationId, state, ...everything, objects, limit: 25, among: 5000 })
+    }
   }
   yield* deliveries.attemptHours(application, instant(0), 5000)
   for (const applicationId of [Option.none(), Option.some(application)]) {

@@ -170,10 +170,14 @@ export const makeDeliveries = (
     enqueue: (outgoing) => Effect.sync(() => enqueue(outgoing))
   }
 
-  const newestOf = (id: Delivery["applicationId"], among: number, isWanted = (_: Delivery) => true) =>
+  const newestOf = (
+    id: Option.Option<Delivery["applicationId"]>,
+    among: number,
+    isWanted = (_: Delivery) => true
+  ) =>
     newestFirst(deliveries)
       .map(({ delivery }) => delivery)
-      .filter((delivery) => delivery.applicationId === id && isWanted(delivery))
+      .filter((delivery) => !Option.exists(id, (one) => one !== delivery.applicationId) && isWanted(delivery))
       .slice(0, among)
 
   const store: DeliveryStore.Service = {
@@ -185,7 +189,7 @@ export const makeDeliveries = (
         return searchIn(search, newestOf(applicationId, among, isWanted))
       }),
     attemptHours: (id, since, among) =>
-      Effect.sync(() => hoursOf(newestOf(id, among).flatMap(({ attempts }) => attempts), since)),
+      Effect.sync(() => hoursOf(newestOf(Option.some(id), among).flatMap(({ attempts }) => attempts), since)),
     find: (id) => Effect.sync(() => Option.map(Option.fromNullable(deliveries.get(id)), ({ delivery }) => delivery)),
     list: ({ after, applicationId, limit, order, state: wanted }) =>
       Effect.sync(() =>

@@ -7,8 +7,21 @@ import type * as Application from "@startlist/core/Application"
 import { Deliveries, maxCancelled } from "@startlist/core/Deliveries"
 import * as Delivery from "@startlist/core/Delivery"
 import * as Event from "@startlist/core/Event"
+import { PersonalData } from "@startlist/core/PersonalData"
+import type * as User from "@startlist/core/User"
 import { CommandFailed, showProgress } from "../commands/Terminal.ts"
-import { ApplicationId, defaultLimit, DeliveryId, Flag, Instant, next, optional, paging, saying } from "./Fields.ts"
+import {
+  ApplicationId,
+  defaultLimit,
+  DeliveryId,
+  Flag,
+  Instant,
+  next,
+  optional,
+  paging,
+  saying,
+  UserId
+} from "./Fields.ts"
 import { command, type Group, operation } from "./Operation.ts"
 import { conflict } from "./OperatorErrors.ts"
 
@@ -71,34 +84,100 @@ export const cancelInParts = (id: Application.ApplicationId) =>
       Effect.asVoid(Effect.repeat(cancelPending(id), { while: (cancelled) => cancelled === maxCancelled }))
   )
 
+/** Maximum number of deliveries that one search examines. It takes less than a second. */
+const examined = 50_000
+
+type EventObject = Pick<Event.Event, "objectType" | "objectId">
+
+/** The object of an event as text: `registration:12`. */
+const EventObject = saying(
+  Schema.transform(
+    Schema.String.pipe(Schema.pattern(/^(?:registration|athlete|organizer):[1-9]\d{0,15}$/)),
+    Schema.Struct({ objectType: Event.ObjectType, objectId: Event.ObjectId }),
+    {
+      strict: true,
+      decode: (text) => ({
+        objectType: Event.ObjectType.literals.find((type) => text.startsWith(type)) ?? "registration",
+        objectId: Number(text.split(":")[1])
+      }),
+      encode: ({ objectId, objectType }) => `${objectType}:${objectId}`
+    }
+  ),
+  "must be an object such as registration:12, athlete:7 or organizer:7"
+)
+
+const isSame = (a: EventObject) => (b: EventObject): boolean =>
+  a.objectType === b.objectType && a.objectId === b.objectId
+
+/** The objects of events about a user: the user, and the registrations as an athlete. */
+const objectsOf = (id: User.UserId) =>
+  Effect.map(
+    Effect.flatMap(PersonalData, (data) => data.export(id)),
+    ({ registrations }): ReadonlyArray<EventObject> => [
+      { objectType: "athlete", objectId: id },
+      { objectType: "organizer", objectId: id },
+      ...registrations.map((registration) => ({ objectType: "registration" as const, objectId: registration.id }))
+    ]
+  )
+
 const listDeliveries = operation({
   request: "GET /deliveries",
   summary: "List deliveries",
-  description: "Lists deliveries, newest first, page by page. You can filter them by application and state.",
+  description:
+    "Lists deliveries, newest first, page by page. You can filter them by application, state, object, event, user and time. A page with one of the last four filters may have fewer deliveries than `limit`, and still a `next`.",
   command: {
     name: "delivery list",
     help: "lists deliveries, newest first",
     options: {
       state: "only deliveries in this state",
-      client_id: { name: "application", about: "only deliveries to this client_id" }
+      client_id: { name: "application", about: "only deliveries to this client_id" },
+      object: "only events about this object, such as registration:12 or athlete:7",
+      webhook_id: "only the event with this webhook-id",
+      user_id: { name: "user", about: "only events about this user, or about a registration of this athlete" },
+      since: { type: "date", about: "only events at or after this time, such as 2026-01-31T08:00:00Z" },
+      until: { type: "date", about: "only events before this time" }
     }
   },
   input: {
     state: optional(saying(Delivery.State, "must be pending, delivered, exhausted, cancelled or set_aside")),
     client_id: optional(ApplicationId),
+    object: optional(EventObject),
+    webhook_id: optional(
+      saying(Schema.String.pipe(Schema.pattern(/^evt_[\w-]{1,100}$/)), "must be a webhook-id, such as evt_2n5xVb")
+    ),
+    user_id: optional(UserId),
+    since: optional(Instant),
+    until: optional(Instant),
     ...paging(DeliveryId)
   },
   output: Schema.Struct({ deliveries: Schema.Array(DeliveryRecord), next: Schema.optional(Schema.Int) }),
-  run: ({ after, client_id, limit = defaultLimit, state }) =>
+  run: ({ after, client_id, limit = defaultLimit, object, since, state, until, user_id, webhook_id }) =>
     Effect.gen(function*() {
-      const { list } = yield* Deliveries
-      const page = yield* list({
+      const { list, search } = yield* Deliveries
+      const filter = {
         applicationId: Option.fromNullable(client_id),
         state: Option.fromNullable(state),
         after: Option.fromNullable(after),
         limit
+      }
+      if ([object, since, until, user_id, webhook_id].every((one) => one === undefined)) {
+        const page = yield* list(filter)
+        return { deliveries: yield* showAll(page), ...next(page, limit) }
+      }
+      const ofUser = user_id === undefined ? undefined : yield* objectsOf(user_id)
+      const objects = object === undefined ? ofUser : [object].filter((one) => ofUser?.some(isSame(one)) ?? true)
+      const found = yield* search({
+        ...filter,
+        text: Option.fromNullable(webhook_id),
+        since: Option.fromNullable(since),
+        until: Option.fromNullable(until),
+        among: examined,
+        ...(objects === undefined ? {} : { objects })
       })
-      return { deliveries: yield* showAll(page), ...next(page, limit) }
+      return {
+        deliveries: yield* showAll(found.deliveries),
+        ...(Option.isSome(found.next) ? { next: found.next.value } : {})
+      }
     })
 })
 
@@ -295,6 +374,10 @@ export const deliveries = {
     redelivery: ["The newest later delivery of the same event: of those delivered, if there are any", undefined],
     skipped: ["Number of deliveries of this part that are not repeated", 17],
     "Delivery.state": ["State of the delivery", "delivered"],
+    object: [
+      "Only events about this object: `registration`, `athlete` or `organizer`, a colon, and its id",
+      "registration:12"
+    ],
     "Delivery.status": ["HTTP status of the callback's response", 200]
   },
   members: { listDeliveries, getDelivery, redeliver, redelivery, redeliverMany, cancelDeliveries, cancellation }

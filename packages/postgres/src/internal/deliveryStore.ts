@@ -14,7 +14,7 @@ import {
   toDelivery,
   toDeliveryId
 } from "./deliveryRows.ts"
-import { type Int8, millisOf, millisOrNull } from "./rows.ts"
+import { type Int8, millisOf, millisOrNull, objectLetters } from "./rows.ts"
 
 interface RepeatRow extends DeliveryRow {
   readonly original: Int8
@@ -47,34 +47,43 @@ export const make = (database: Database.Service): DeliveryStore.Service => {
       ORDER BY d.id ${direction} LIMIT $2::integer`
     }
   }
-  /** The newest deliveries of an application, $3, before $1: $2 of them, from the index in each state. */
-  const newestOf = (columns: string, states: ReadonlyArray<string>) =>
+  /** The newest deliveries before $1, $2 of them, from the index in each state: of the application $3, or of all. */
+  const newestOf = (columns: string, states: ReadonlyArray<string>, isOfAll = false) =>
     `(
         ${
       states.map((letter) =>
         `SELECT * FROM (
           SELECT ${columns} FROM ${p}deliveries x
-          WHERE x.application_id = $3::bigint AND x.state = '${letter}' AND x.id < $1::bigint
+          WHERE ${
+          isOfAll
+            ? `$3::bigint IS NULL AND x.state::text = '${letter}'`
+            : `x.application_id = $3::bigint AND x.state = '${letter}'`
+        } AND x.id < $1::bigint
           ORDER BY x.id DESC LIMIT $2::integer
         ) ${letter}`
       ).join(" UNION ALL ")
     } ORDER BY id DESC LIMIT $2::integer
       )`
   /** It ends when it has found enough. Its rows are narrow but for those that it has found. */
-  const search = (letters: ReadonlyArray<string>): Statement => ({
-    name: `${p}delivery_search_${letters.join("")}`,
+  const search = (letters: ReadonlyArray<string>, isOfAll: boolean): Statement => ({
+    name: `${p}delivery_search_${letters.join("")}${isOfAll ? "_all" : ""}`,
     text: `SELECT ${deliveryColumns} FROM (
-        SELECT n.id FROM ${newestOf("x.id, x.event_id, x.object_id, x.event_time", letters)} n
-        WHERE ($5::text IS NULL OR n.event_id = $5::text OR n.object_id::text = $5::text)
+        SELECT n.id, n.application_id
+        FROM ${
+      newestOf("x.id, x.application_id, x.event_id, x.object_type, x.object_id, x.event_time", letters, isOfAll)
+    } n
+        WHERE ($8::json IS NULL OR n.object_type::text || ':' || n.object_id
+            = ANY (ARRAY(SELECT value FROM json_array_elements_text($8::json))))
+          AND ($5::text IS NULL OR n.event_id = $5::text OR n.object_id::text = $5::text)
           AND ($6::bigint IS NULL OR n.event_time >= $6::bigint) AND ($7::bigint IS NULL OR n.event_time < $7::bigint)
         ORDER BY n.id DESC LIMIT $4::integer
-      ) f ${lookup(database, "deliveries", "d", "d.id = f.id AND d.application_id = $3::bigint")}
+      ) f ${lookup(database, "deliveries", "d", "d.id = f.id AND d.application_id = f.application_id")}
       ORDER BY d.id DESC`
   })
   /** The last delivery that a search has examined, if it examined as many as it may. */
-  const examined = (letters: ReadonlyArray<string>): Statement => ({
-    name: `${p}delivery_examined_${letters.join("")}`,
-    text: `SELECT n.id FROM ${newestOf("x.id", letters)} n ORDER BY n.id DESC OFFSET $2::integer - 1 LIMIT 1`
+  const examined = (letters: ReadonlyArray<string>, isOfAll: boolean): Statement => ({
+    name: `${p}delivery_examined_${letters.join("")}${isOfAll ? "_all" : ""}`,
+    text: `SELECT n.id FROM ${newestOf("x.id", letters, isOfAll)} n ORDER BY n.id DESC OFFSET $2::integer - 1 LIMIT 1`
   })
   // The texts as they are: to take them apart and to count here would cost five times as much.
   const attempts = {
@@ -120,15 +129,18 @@ export const make = (database: Database.Service): DeliveryStore.Service => {
       const page = [Option.getOrElse(filter.after, () => start), filter.limit, ...Option.toArray(filter.applicationId)]
       return Effect.map(query<DeliveryRow>(list(filter), page), (rows) => rows.map(toDelivery))
     },
-    search: ({ after, among, applicationId, limit, since, state, text, until }) =>
+    search: ({ after, among, applicationId, limit, objects, since, state, text, until }) =>
       Effect.gen(function*() {
         const letters = lettersOf(state)
-        const newest = [Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER), among, applicationId]
-        const wanted = [Option.getOrNull(text), millisOrNull(since), millisOrNull(until)]
-        const rows = yield* query<DeliveryRow>(search(letters), [...newest, limit + 1, ...wanted])
+        const isOfAll = Option.isNone(applicationId)
+        const start = Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER)
+        const newest = [start, among, Option.getOrNull(applicationId)]
+        const about = objects?.map(({ objectId, objectType }) => `${objectLetters[objectType]}:${objectId}`)
+        const wanted = [Option.getOrNull(text), millisOrNull(since), millisOrNull(until), JSON.stringify(about) ?? null]
+        const rows = yield* query<DeliveryRow>(search(letters, isOfAll), [...newest, limit + 1, ...wanted])
         const deliveries = rows.slice(0, limit).map(toDelivery)
         if (rows.length > limit) return { deliveries, next: Option.fromNullable(deliveries.at(-1)?.id) }
-        const [last] = yield* query<{ readonly id: Int8 }>(examined(letters), newest)
+        const [last] = yield* query<{ readonly id: Int8 }>(examined(letters, isOfAll), newest)
         return { deliveries, next: Option.map(Option.fromNullable(last), ({ id }) => toDeliveryId(id)) }
       }),
     attemptHours: (id, since, among) =>

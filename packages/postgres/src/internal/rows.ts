@@ -83,7 +83,8 @@ export const secretsOf = (secrets: Application["secrets"]): string =>
 
 const objectTypes = { r: "registration", a: "athlete", o: "organizer" } as const
 type ObjectLetter = keyof typeof objectTypes
-const objectLetters: { readonly [Type in Event["objectType"]]: ObjectLetter } = {
+/** The letters of the types of objects. */
+export const objectLetters: { readonly [Type in Event["objectType"]]: ObjectLetter } = {
   registration: "r",
   athlete: "a",
   organizer: "o"

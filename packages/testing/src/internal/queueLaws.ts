@@ -139,10 +139,12 @@ export const queueLaws: LawGroup<Stores> = {
         until: some(at(5), at(100)),
         after: some(...listed.map(({ id }) => id)),
         limit: FastCheck.integer({ min: 1, max: 13 }),
-        among: FastCheck.integer({ min: 1, max: 13 })
+        among: FastCheck.integer({ min: 1, max: 13 }),
+        about: some(1, 2).map(Option.map((objectId) => ({ objectType: "registration" as const, objectId })))
       })
-      yield* forEach(searches, 60, function*(wanted) {
-        const search = { ...wanted, applicationId: app.id }
+      yield* forEach(searches, 60, function*({ about, ...wanted }) {
+        const objects = Option.match(about, { onNone: () => ({}), onSome: (one) => ({ objects: [one] }) })
+        const search = { ...wanted, ...objects, applicationId: Option.some(app.id) }
         const newest = listed.filter(({ id, state }) =>
           !Option.exists(wanted.state, (one) => one !== state) && !Option.exists(wanted.after, (last) => id >= last)
         )

@@ -98,7 +98,7 @@ export const make: Effect.Effect<SentDeliveries.Service, never, Deliveries> = Ef
     const isList = Option.isNone(text) && Option.isNone(since) && Option.isNone(until)
     const searching = deliveries.search({
       ...wanted,
-      applicationId: id,
+      applicationId: Option.some(id),
       among: isList ? limit + 1 : searchLimit
     })
     return yield* isList ? searching : inTurn(ownerId, searching)

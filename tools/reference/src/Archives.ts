@@ -1,17 +1,14 @@
 /** Packs the published packages and checks the archives like a consumer. */
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
-import { readFileSync, rmSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { modulesOf } from "./Exports.ts"
 import { published } from "./Modules.ts"
-import { loud, root, run } from "./Run.ts"
+import { root, run } from "./Run.ts"
 
 /** Builds the packages and packs them into a folder; returns the archive of each. */
 export const pack = (folder: string): ReadonlyMap<string, string> => {
-  // Otherwise a file whose source was removed would be packed, too.
-  for (const name of published) rmSync(join(root, "packages", name, "dist"), { recursive: true, force: true })
-  const workspaces = published.flatMap((name) => ["--workspace", `packages/${name}`])
-  run(root, "npm", "pack", ...loud, "--pack-destination", folder, ...workspaces)
+  run(root, "node", "tools/scripts/pack.mjs", "--to", folder)
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
   return new Map(published.map((name) => [name, join(folder, `startlist-${name}-${version}.tgz`)]))
 }

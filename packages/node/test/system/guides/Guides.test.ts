@@ -35,6 +35,7 @@ describe("the pages", () => {
       [
         "README.md: interactive",
         "docs/integrating.md: interactive",
+        "docs/operating.md: Packages.test.ts",
         "docs/operating.md: systemd",
         "docs/operating.md: systemd",
         "docs/operating.md: setpriv",

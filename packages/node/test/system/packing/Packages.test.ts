@@ -4,7 +4,7 @@ import { Context, Effect, Layer } from "effect"
 import { spawn } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { startService } from "@startlist/test-support/ServiceProcess"
@@ -12,14 +12,6 @@ import * as CleanCopy from "@startlist/test-support/CleanCopy"
 import { freePort } from "@startlist/test-support/FreePort"
 
 const { execute, published, repository } = CleanCopy
-
-interface Packed {
-  readonly name: string
-  readonly filename: string
-  readonly files: ReadonlyArray<{ readonly path: string }>
-}
-
-const paths = ({ files }: Packed): ReadonlyArray<string> => files.map(({ path }) => path)
 
 /** The service is a program: it exports nothing. All other packages are libraries. */
 const isLibrary = (name: string): boolean => name !== "node"
@@ -41,9 +33,10 @@ const exported = (project: string, name: string): ReadonlyArray<string> => {
 }
 
 class Installation extends Context.Tag("@startlist/node/test/Installation")<Installation, {
-  /** Output of `npm pack` for each package, by the name of its folder. */
-  readonly packed: ReadonlyMap<string, Packed>
+  /** The archive of each package, by the name of its folder. */
   readonly archives: ReadonlyMap<string, string>
+  /** The paths in each archive. */
+  readonly packed: ReadonlyMap<string, ReadonlyArray<string>>
   /** The project into which the libraries were installed. */
   readonly project: string
 }>() {}
@@ -78,17 +71,14 @@ const buildEarlier = (copy: string): void => {
   }
 }
 
-const pack = async (copy: string, folder: string) => {
-  const packed = new Map<string, Packed>()
-  for (const name of published) {
-    const said = await execute(join(copy, "packages", name), "npm", ["pack", "--json", "--pack-destination", folder])
-    // After the output of the scripts.
-    const [answer]: ReadonlyArray<Packed> = JSON.parse(said.slice(said.indexOf("[\n")))
-    if (answer === undefined) throw new Error(`npm pack says nothing of ${name}`)
-    packed.set(name, answer)
-  }
-  return packed
+const pack = async (copy: string, folder: string): Promise<ReadonlyMap<string, string>> => {
+  const said = await execute(copy, "npm", ["run", "pack", "--", "--to", folder])
+  const archives = said.trim().split("\n")
+  return new Map(archives.map((archive) => [/^startlist-(\w+)-/.exec(basename(archive))?.[1] ?? archive, archive]))
 }
+
+const pathsIn = async (archive: string): Promise<ReadonlyArray<string>> =>
+  (await execute(".", "tar", ["-tzf", archive])).trim().split("\n").map((path) => path.replace("package/", ""))
 
 /** Installs from npm's cache, which the installation of this repository has filled, or from the registry. */
 const npmFlags = ["--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"]
@@ -125,8 +115,8 @@ const install = async (project: string, tarballs: ReadonlyArray<string>) => {
   }
 }
 
-const importAll = (project: string, packed: ReadonlyMap<string, Packed>): void => {
-  const modules = [...packed.keys()].flatMap((name) => exported(project, name))
+const importAll = (project: string, libraries: ReadonlyArray<string>): void => {
+  const modules = libraries.flatMap((name) => exported(project, name))
   const lines = modules.map((module, index) => `export type * as m${index} from "${module}"\n`)
   writeFileSync(join(project, "src/everything.ts"), lines.join(""))
 }
@@ -139,11 +129,12 @@ const installation = Layer.scoped(
     const project = yield* CleanCopy.emptyFolder("project")
     return yield* Effect.promise(async () => {
       buildEarlier(copy)
-      const packed = await pack(copy, tarballs)
-      const archives = new Map([...packed].map(([name, { filename }]) => [name, join(tarballs, filename)]))
+      const archives = await pack(copy, tarballs)
+      expect([...archives.keys()].sort()).toEqual([...published].sort())
+      const packed = new Map<string, ReadonlyArray<string>>()
+      for (const [name, archive] of archives) packed.set(name, await pathsIn(archive))
       await install(project, [...archives].flatMap(([name, archive]) => isLibrary(name) ? [archive] : []))
-      const libraries = new Map([...packed].filter(([name]) => isLibrary(name)))
-      importAll(project, libraries)
+      importAll(project, [...archives.keys()].filter(isLibrary))
       return { archives, packed, project }
     })
   })
@@ -153,8 +144,7 @@ layer(installation)("the packages", (it) => {
   it.effect("have code, types, sources, licence and a README, and nothing else", () =>
     Effect.gen(function*() {
       const { packed } = yield* Installation
-      for (const [name, one] of packed) {
-        const all = paths(one)
+      for (const [name, all] of packed) {
         const expected = [
           "package.json",
           "README.md",
@@ -173,10 +163,10 @@ layer(installation)("the packages", (it) => {
   it.effect("contain the source of every source map", () =>
     Effect.gen(function*() {
       const { packed, project } = yield* Installation
-      for (const [name, one] of packed) {
+      for (const [name, all] of packed) {
         if (!isLibrary(name)) continue
         const folder = join(project, "node_modules/@startlist", name)
-        const maps = paths(one).filter((path) => path.endsWith(".js.map") && !path.includes("/program/"))
+        const maps = all.filter((path) => path.endsWith(".js.map") && !path.includes("/program/"))
         expect(maps.length, name).toBeGreaterThan(5)
         for (const path of maps) {
           const { sources }: { readonly sources: ReadonlyArray<string> } = JSON.parse(
@@ -217,17 +207,18 @@ layer(installation)("the packages", (it) => {
   it.effect("depend on every package that their modules import", () =>
     Effect.gen(function*() {
       const { packed, project } = yield* Installation
-      for (const [name, one] of packed) {
+      for (const [name, all] of packed) {
         if (!isLibrary(name)) continue
         const folder = join(project, "node_modules/@startlist", name)
         const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
-        const modules = paths(one).filter((path) => /^dist\/(?!program\/).+(?:\.d\.ts|\.js)$/.test(path))
+        const modules = all.filter((path) => /^dist\/(?!program\/).+(?:\.d\.ts|\.js)$/.test(path))
         const imported = new Set(modules.flatMap((path) =>
           [...readFileSync(join(folder, path), "utf8").matchAll(/(?:from |import |import\()"([^".][^"]*)"/g)]
             .map(([, specifier = ""]) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier)
             .map((needed) => !needed.startsWith("node:") ? needed : path.endsWith(".d.ts") ? "@types/node" : name)
         ))
-        const given = new Set([name, ...Object.keys({ ...dependencies, ...peerDependencies })])
+        // An example in a comment imports its own package.
+        const given = new Set([name, `@startlist/${name}`, ...Object.keys({ ...dependencies, ...peerDependencies })])
         expect(imported.size, name).toBeGreaterThan(0)
         const missing = [...imported].filter((needed) =>
           !given.has(needed)
@@ -320,7 +311,7 @@ layer(installation)("the packages", (it) => {
           const megabytes = Number((await execute(project, "du", ["-sm", "node_modules"])).split("\t")[0])
           expect(megabytes).toBeLessThanOrEqual(60)
           expect(await execute(project, "npx", ["--no-install", "startlist", "--help"])).toContain("serve")
-          const images = paths(packed.get("node") ?? expect.fail()).filter((path) => path.endsWith(".image"))
+          const images = (packed.get("node") ?? expect.fail()).filter((path) => path.endsWith(".image"))
           expect(images).toHaveLength(1)
         })
         const program = join(project, "node_modules/.bin/startlist")

@@ -15,17 +15,6 @@ const gzip = (bytes: Uint8Array): Effect.Effect<Uint8Array> =>
     return new Uint8Array(await new globalThis.Response(stream).arrayBuffer())
   })
 
-/** Compressed bodies that many responses share (style sheet, API reference). */
-const shared = new WeakMap<Uint8Array, Uint8Array>()
-
-const compressed = (body: Response["body"]): Effect.Effect<Uint8Array> => {
-  if (typeof body === "string") return gzip(utf8.encode(body))
-  const known = shared.get(body)
-  return known === undefined
-    ? Effect.tap(gzip(body), (bytes) => Effect.sync(() => shared.set(body, bytes)))
-    : Effect.succeed(known)
-}
-
 /** Whether the client accepts gzip (RFC 9110 §12.5.3). A weight of 0 refuses it. */
 const acceptsGzip = (request: Pick<Request, "headers">): boolean => {
   const weights = new Map<string, number>()
@@ -48,22 +37,39 @@ const isOwnRequest = (request: Pick<Request, "headers">): boolean => {
 const isPrivate = ({ headers }: Response): boolean => headers["cache-control"] === "no-store"
 
 /**
- * Compresses the response if the client accepts it and the body is large enough. A `no-store` response may contain
+ * Compresses a response if the client accepts it and the body is large enough. A `no-store` response may contain
  * secrets, so it is compressed only if no other site can have caused the request.
  */
-export const compress = (request: Request, response: Response): Effect.Effect<Response> => {
-  const { body, headers, status } = response
-  if (!compressible.test(String(headers["content-type"])) || headers["content-encoding"] !== undefined) {
-    return Effect.succeed(response)
+export type Compress = (request: Request, response: Response) => Effect.Effect<Response>
+
+/** Makes the compression. It compresses bytes that many responses share (style sheet, API reference) only once. */
+export const make = (): Compress => {
+  const shared = new WeakMap<Uint8Array, Uint8Array>()
+
+  const compressed = (body: Response["body"]): Effect.Effect<Uint8Array> => {
+    if (typeof body === "string") return gzip(utf8.encode(body))
+    const known = shared.get(body)
+    return known === undefined
+      ? Effect.tap(gzip(body), (bytes) => Effect.sync(() => shared.set(body, bytes)))
+      : Effect.succeed(known)
   }
-  const secret = isPrivate(response)
-  const vary = [headers["vary"] ?? [], "Accept-Encoding", secret ? ["Cookie", "Sec-Fetch-Site"] : []].flat().join(", ")
-  const isWanted = body.length >= minBytes && acceptsGzip(request) && (!secret || isOwnRequest(request)) &&
-    typeof CompressionStream !== "undefined"
-  return isWanted
-    ? Effect.map(
-      compressed(body),
-      (bytes) => ({ status, headers: { ...headers, "content-encoding": "gzip", vary }, body: bytes })
+
+  return (request, response) => {
+    const { body, headers, status } = response
+    if (!compressible.test(String(headers["content-type"])) || headers["content-encoding"] !== undefined) {
+      return Effect.succeed(response)
+    }
+    const secret = isPrivate(response)
+    const vary = [headers["vary"] ?? [], "Accept-Encoding", secret ? ["Cookie", "Sec-Fetch-Site"] : []].flat().join(
+      ", "
     )
-    : Effect.succeed({ ...response, headers: { ...headers, vary } })
+    const isWanted = body.length >= minBytes && acceptsGzip(request) && (!secret || isOwnRequest(request)) &&
+      typeof CompressionStream !== "undefined"
+    return isWanted
+      ? Effect.map(
+        compressed(body),
+        (bytes) => ({ status, headers: { ...headers, "content-encoding": "gzip", vary }, body: bytes })
+      )
+      : Effect.succeed({ ...response, headers: { ...headers, vary } })
+  }
 }

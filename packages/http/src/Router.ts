@@ -2,7 +2,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { StoreError } from "@startlist/core/Store"
-import { compress } from "./Compression.ts"
+import * as Compression from "./Compression.ts"
 import { type Handler, hasContent, header, type Request, type Response, withHeaders } from "./Http.ts"
 import { ExtraSlashes, MethodNotAllowed, NotFound, type Refusal, UnsupportedEncoding } from "./Refusal.ts"
 
@@ -24,7 +24,7 @@ export interface Route {
   readonly refuse: Refuse
   /** Whether it is served even while the server is overloaded, as a health check is. Default: no. */
   readonly always?: boolean
-  /** Whether its responses are compressed, as `Compression.compress` describes. Default: no. */
+  /** Whether its responses are compressed, as `Compression` describes. Default: no. */
   readonly isCompressed?: boolean
 }
 
@@ -50,7 +50,8 @@ export const withoutExtraSlashes = (path: string): string => path.replaceAll(/\/
  * read that. `base` stands before all paths in the addresses of this service.
  */
 export const make = (routes: ReadonlyArray<Route>, otherwise: Handler, base = ""): Router => {
-  const served = routes.map((route) => ({ route, handle: toHandler(route) }))
+  const compress = Compression.make()
+  const served = routes.map((route) => ({ route, handle: toHandler(route, compress) }))
   const exact = new Map(served.filter(({ route }) => !route.path.includes("{")).map((one) => [one.route.path, one]))
   const patterns = served
     .filter(({ route }) => route.path.includes("{"))
@@ -96,7 +97,10 @@ const isIdentity = /^(?:identity)?$/i
 
 const encoded = new UnsupportedEncoding()
 
-const toHandler = ({ always = false, isCompressed = false, methods, path, refuse }: Route) => {
+const toHandler = (
+  { always = false, isCompressed = false, methods, path, refuse }: Route,
+  compress: Compression.Compress
+) => {
   const endpoints = new Map(Object.entries(methods))
   const get = endpoints.get("GET")
   if (get !== undefined) endpoints.set("HEAD", get)

@@ -7,7 +7,7 @@ import type { UserStore } from "@startlist/core/User"
 import type { Secrets } from "@startlist/core/Secrets"
 import type { Subscriptions } from "@startlist/core/Subscriptions"
 import type { Accounts } from "./Accounts.ts"
-import { compress } from "@startlist/http/Compression"
+import * as Compression from "@startlist/http/Compression"
 import type { Handler, Request } from "@startlist/http/Http"
 import * as Authorize from "./internal/Authorize.ts"
 import * as AccountApplications from "./internal/AccountApplications.ts"
@@ -109,6 +109,7 @@ export const signIn: Routes<Accounts | OAuth | Secrets | FailureLimit | UserStor
 /** Answers requests without a route: JSON for programs, a page for people. */
 export const notFound: Effect.Effect<Handler> = Effect.map(ErrorPage.make, ({ refuse }) => {
   const handler = Protocol.notFound(refuse)
+  const compress = Compression.make()
   return Object.assign(
     (request: Request) => Effect.flatMap(handler(request), (response) => compress(request, response)),
     handler

@@ -221,8 +221,9 @@ export const createInbox = (
     try {
       const body = incoming.body === undefined ? await readBody(incoming) : new Uint8Array(incoming.body)
       const response = await answer(toRequest(incoming, body))
-      outgoing.writeHead(response.status, Object.fromEntries(response.headers))
-      outgoing.end(new Uint8Array(await response.arrayBuffer()))
+      const text = new Uint8Array(await response.arrayBuffer())
+      const headers = { ...Object.fromEntries(response.headers), "content-length": String(text.length) }
+      outgoing.writeHead(response.status, headers).end(text)
     } catch (error) {
       if (!(error instanceof BodyRefused)) throw error
       // The connection ends with the answer, so that the rest of the body is not read.

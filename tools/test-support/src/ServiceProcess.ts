@@ -10,7 +10,7 @@ import { temporaryFolder } from "./TemporaryFolder.ts"
 const packages = fileURLToPath(new URL("../../../packages/", import.meta.url))
 
 /** Whether all packages of the service have been built since the last change of their sources. */
-const isBuilt = ["core", "http", "pages", "postgres", "dispatcher", "node"].every((name) => {
+const isBuilt = ["client", "core", "dispatcher", "embed", "fake", "http", "node", "pages", "postgres"].every((name) => {
   const built = statSync(`${packages}${name}/dist/.tsbuildinfo`, { throwIfNoEntry: false })
   const sources = readdirSync(`${packages}${name}/src`, { recursive: true, encoding: "utf8" })
   return built !== undefined && sources.every((file) => statSync(`${packages}${name}/src/${file}`).mtime < built.mtime)

@@ -37,8 +37,13 @@ const headersOf = ({ rawHeaders }: IncomingMessage): Headers => {
 const write = async (outgoing: ServerResponse, response: Response): Promise<void> => {
   const cookies = response.headers.getSetCookie()
   const headers = Object.fromEntries(response.headers)
-  outgoing.writeHead(response.status, cookies.length === 0 ? headers : { ...headers, "set-cookie": cookies })
-  outgoing.end(Buffer.from(await response.arrayBuffer()))
+  const body = Buffer.from(await response.arrayBuffer())
+  outgoing.writeHead(response.status, {
+    ...headers,
+    ...(cookies.length === 0 ? {} : { "set-cookie": cookies }),
+    ...(response.status === 204 ? {} : { "content-length": String(body.length) })
+  })
+  outgoing.end(body)
 }
 
 const unavailable = () =>
@@ -49,6 +54,10 @@ const unavailable = () =>
     status: 503,
     headers: { "retry-after": "1" }
   })
+
+/** The last answer of a connection. What is unread of the request is not read. */
+const refusal = (status: number, message: string) =>
+  Response.json({ message }, { status, headers: { connection: "close" } })
 
 /** Maximum number of bytes of a body in the record, which the service would not accept more of either. */
 const maxRecordedBytes = 65_536
@@ -80,10 +89,10 @@ export const make = ({ control, handler, names, now, traffic, url }: Options): R
     const { method = "GET", url: target = "/" } = incoming
     const { host = new URL(url).host } = incoming.headers
     if (!isOwn(hostOf(host))) {
-      const text = `The fake does not serve the host ${
+      const message = `the fake does not serve the host ${
         JSON.stringify(host)
-      }: use ${url}, or name it in the option names.\n`
-      return void outgoing.writeHead(421, { connection: "close", "content-type": "text/plain" }).end(text)
+      }: use ${url}, or add it to the option names`
+      return write(outgoing, refusal(421, message))
     }
     const body = await readBody(incoming)
     const hasBody = method !== "GET" && method !== "HEAD" && body.length > 0
@@ -117,8 +126,8 @@ export const make = ({ control, handler, names, now, traffic, url }: Options): R
   }
   return (incoming, outgoing) => {
     serve(incoming, outgoing).catch((error) => {
-      if (error instanceof BodyRefused) outgoing.writeHead(error.status, { connection: "close" }).end()
-      else incoming.socket.destroy()
+      if (error instanceof BodyRefused) return write(outgoing, refusal(error.status, error.message))
+      return void incoming.socket.destroy()
     })
   }
 }

@@ -55,7 +55,7 @@ const unavailable = () =>
     headers: { "retry-after": "1" }
   })
 
-/** The last answer of a connection. What is unread of the request is not read. */
+/** The last answer of a connection. The rest of its request is not read. */
 const refusal = (status: number, message: string) =>
   Response.json({ message }, { status, headers: { connection: "close" } })
 

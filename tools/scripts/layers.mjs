@@ -32,7 +32,8 @@ const wrong = Object.entries(allowed).flatMap(([folder, packages]) => {
   const sources = join(root, folder, "src")
   const files = readdirSync(sources, { recursive: true, encoding: "utf8" }).filter((name) => /\.tsx?$/.test(name))
   return files.flatMap((file) =>
-    [...readFileSync(join(sources, file), "utf8").matchAll(imported)]
+    // Comments have examples, which import the package itself.
+    [...readFileSync(join(sources, file), "utf8").replace(/\/\*[\s\S]*?\*\//g, "").matchAll(imported)]
       .map(([, ...found]) => found.find((name) => name !== undefined))
       .filter((name) => {
         const [, ours] = /^@startlist\/([^/]+)/.exec(name) ?? []

@@ -1,6 +1,6 @@
 /** An Effect server: pages and an `HttpApi` of its own, and Startlist at `/connect`. */
 import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Memory } from "@startlist/core"
+import { Audit, Memory } from "@startlist/core"
 import { Embedding } from "@startlist/embed"
 import { EffectHttp, HttpConfig, Mount, NodeSecrets, Protocol } from "@startlist/http"
 import { Pages } from "@startlist/pages"
@@ -81,7 +81,7 @@ const signIn = HttpLayerRouter.use((router) =>
 const services = (origin: string) =>
   Layer.merge(Embedding.layer(), Users.layerAuthentication).pipe(
     Layer.provideMerge(Layer.merge(Memory.layer, Users.layerStore)),
-    Layer.provideMerge(NodeSecrets.layerDrawn),
+    Layer.provideMerge(Layer.merge(Audit.none, NodeSecrets.layerDrawn)),
     Layer.provideMerge(
       Layer.succeed(HttpConfig.HttpConfig, {
         ...HttpConfig.local,

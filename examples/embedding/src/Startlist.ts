@@ -1,8 +1,8 @@
 /** Startlist for a server with its own users and sessions. */
-import { Memory, User } from "@startlist/core"
+import { Audit, Memory, User } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
 import { Embedding } from "@startlist/embed"
-import { Http, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
+import { Http, HttpConfig, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
 import { Authentication, Pages } from "@startlist/pages"
 import { Effect, Layer, ManagedRuntime, Option } from "effect"
 import * as Users from "./Users.ts"
@@ -21,7 +21,8 @@ const authentication = Layer.succeed(Authentication.Authentication, {
 
 /** The services over a store in memory. In production, use `Postgres.layer`. */
 const startlist = Layer.merge(Embedding.layer(), authentication).pipe(
-  Layer.provideMerge(Layer.mergeAll(Memory.layer, users, Dispatcher.layer, NodeSecrets.layerDrawn))
+  Layer.provideMerge(Layer.mergeAll(Memory.layer, users, Dispatcher.layer, NodeSecrets.layerDrawn)),
+  Layer.provideMerge(Layer.merge(Audit.none, HttpConfig.layerLocal))
 )
 
 /** The runtime of Startlist. `dispose` ends it. */

@@ -1,6 +1,6 @@
 import { it } from "@effect/vitest"
-import { Applications, Memory, OAuth, Registration, Registrations, Services, Worker } from "@startlist/core"
-import { FailureLimit, Mount, Protocol, WebHttp } from "@startlist/http"
+import { Applications, Audit, Memory, OAuth, Registration, Registrations, Services, Worker } from "@startlist/core"
+import { FailureLimit, HttpConfig, Mount, Protocol, WebHttp } from "@startlist/http"
 import {
   ApplicationReceiver,
   Promises,
@@ -20,7 +20,15 @@ const redirectUri = "https://planner.example/back"
 const service = (callbacks: ReturnType<typeof ApplicationReceiver.layer>) =>
   Services.layer.pipe(
     Layer.provideMerge(
-      Layer.mergeAll(Memory.layer, TestUsers.layer, TestSecrets.layer("test"), FailureLimit.layerMemory, callbacks)
+      Layer.mergeAll(
+        Audit.none,
+        Memory.layer,
+        TestUsers.layer,
+        TestSecrets.layer("test"),
+        FailureLimit.layerMemory,
+        callbacks,
+        HttpConfig.layerLocal
+      )
     )
   )
 

@@ -1,5 +1,5 @@
 import { it } from "@effect/vitest"
-import { Applications, Memory, OAuth, Services } from "@startlist/core"
+import { Applications, Audit, Memory, OAuth, Services } from "@startlist/core"
 import { ScriptedCallbacks, TestSecrets, TestUsers, VirtualTime } from "@startlist/testing"
 import { Duration, Effect, Layer, Option, Redacted, Schema, TestClock } from "effect"
 import { expect } from "vitest"
@@ -7,7 +7,9 @@ import * as TokenKeeper from "../src/TokenKeeper.ts"
 
 /** The whole service: the real rules, no network, no database, no waiting. */
 const layer = Services.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Memory.layer, TestUsers.layer, TestSecrets.layer("test"), ScriptedCallbacks.layer))
+  Layer.provideMerge(
+    Layer.mergeAll(Audit.none, Memory.layer, TestUsers.layer, TestSecrets.layer("test"), ScriptedCallbacks.layer)
+  )
 )
 
 /** A user has authorised the application. */

@@ -20,6 +20,11 @@ const areNext = ({ all }: Sql, user: number, revocations: ReadonlyArray<Grant.Ch
     )
 }
 
+const ownsApplications = ({ all }: Sql, user: number): boolean => {
+  const live = "select record from applications where record ->> 'ownerId' = ? and record ->> 'state' <> 'ended'"
+  return all(Row, live, user).length > 0
+}
+
 /** Clears what the deliveries about a registration contain of it, and cancels pending ones. */
 const clearDeliveries = (sql: Sql, registration: Registration.RegistrationId, at: PersonStore.Erasure["at"]): void => {
   for (
@@ -41,7 +46,7 @@ export const makePersons = (
   registrations: (id) => atomically((sql) => registrationsOf(sql, id)),
   erase: ({ at, registrationIds, revocations, userId }) =>
     atomically((sql) => {
-      if (!areNext(sql, userId, revocations)) return false
+      if (!areNext(sql, userId, revocations) || ownsApplications(sql, userId)) return false
       for (const { outgoing } of revocations) enqueue(sql, outgoing)
       sql.run("delete from grants where user = ?", userId)
       sql.run("insert or ignore into erased values (?)", userId)

@@ -1,5 +1,5 @@
 /** Grants on SQLite: one row each, whose record holds its codes and tokens. */
-import { type Grant, type GrantStore, Store } from "@startlist/core"
+import { type Grant, Store } from "@startlist/core"
 import { Effect, Option } from "effect"
 import { enqueue } from "./Outbox.ts"
 import { findOne, Row } from "./People.ts"
@@ -17,7 +17,7 @@ const write = ({ run }: Sql, grant: Grant.Grant): boolean => {
   return run(statement, ...values) === 1
 }
 
-export const makeGrants = (atomically: Atomically, wake: Effect.Effect<unknown>): GrantStore.GrantStore.Service => ({
+export const makeGrants = (atomically: Atomically, wake: Effect.Effect<unknown>): Grant.GrantStore.Service => ({
   find: (applicationId, userId) =>
     atomically((sql) => {
       const query = "select record from grants where application = ? and user = ?"

@@ -3,11 +3,11 @@ import {
   Application,
   Delivery,
   DeliveryQueue,
-  GrantStore,
+  Grant,
   PersonStore,
   Registration,
+  type Services,
   Store,
-  type Stores,
   Subscription
 } from "@startlist/core"
 import { Context, Effect, Layer, PubSub, Stream } from "effect"
@@ -27,7 +27,7 @@ export interface Options {
   readonly tables?: string
 }
 
-export const layerWith = (options: Options): Layer.Layer<Stores.Stores, Store.StoreError> =>
+export const layerWith = (options: Options): Layer.Layer<Services.Stores, Store.StoreError> =>
   Layer.scopedContext(Effect.gen(function*() {
     const atomically = yield* open(options.filename, options.tables ?? tables)
     const seal = Seal.make(options.key)
@@ -36,7 +36,7 @@ export const layerWith = (options: Options): Layer.Layer<Stores.Stores, Store.St
     const wake = PubSub.publish(hints, undefined)
     const deliveries = makeQueue(atomically, seal, Stream.fromPubSub(hints), wake)
     return Context.make(Application.ApplicationStore, makeApplications(atomically, seal)).pipe(
-      Context.add(GrantStore.GrantStore, makeGrants(atomically, wake)),
+      Context.add(Grant.GrantStore, makeGrants(atomically, wake)),
       Context.add(Subscription.SubscriptionStore, makeSubscriptions(atomically)),
       Context.add(PersonStore.PersonStore, makePersons(atomically, wake)),
       Context.add(Registration.RegistrationStore, makeRegistrations(atomically, wake)),

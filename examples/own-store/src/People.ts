@@ -1,5 +1,5 @@
 /** Applications, registrations and subscriptions on SQLite. */
-import { Application, ApplicationSecret, Registration, Store, Subscription } from "@startlist/core"
+import { Application, ApplicationSecret, Registration, Store, Subscription, User } from "@startlist/core"
 import { Effect, Option, Schema } from "effect"
 import { cancel, enqueue } from "./Outbox.ts"
 import * as Record from "./Record.ts"
@@ -25,13 +25,17 @@ const save = <A extends { readonly id: number; readonly version: number }>(
   table: Table,
   { write }: Record.Record<A>,
   next: A,
-  more: (sql: Sql) => void = () => {}
+  /** `mayBe`: whether the record may be saved. `also`: what is saved with it. */
+  { also = () => {}, mayBe = () => true }: {
+    readonly also?: (sql: Sql) => void
+    readonly mayBe?: (sql: Sql) => boolean
+  } = {}
 ): Effect.Effect<void, Store.Conflict | Store.StoreError> =>
   Effect.flatMap(
     atomically((sql) => {
       const statement = `update ${table} set version = ?1, record = ?2 where id = ?3 and version = ?1 - 1`
-      const isSaved = sql.run(statement, next.version, write(next), next.id) === 1
-      if (isSaved) more(sql)
+      const isSaved = mayBe(sql) && sql.run(statement, next.version, write(next), next.id) === 1
+      if (isSaved) also(sql)
       return isSaved
     }),
     (isSaved) => isSaved ? Effect.void : new Store.Conflict()
@@ -67,22 +71,24 @@ export const makeApplications = (atomically: Atomically, seal: Seal): Applicatio
         ).map(({ record }) => Record.application.read(record))
       ),
     insert: (application, value) =>
-      Effect.filterOrFail(
-        atomically((sql) => {
+      Effect.flatten(
+        atomically((sql): ReturnType<Application.ApplicationStore.Service["insert"]> => {
+          if (isErased(sql, application.ownerId)) return new User.UserErased({ userId: application.ownerId })
           const [secret] = application.secrets
           const known = "select record from applications where first_secret = ?"
-          if (secret !== undefined && sql.all(Row, known, secret.hash).length > 0) return undefined
+          if (secret !== undefined && sql.all(Row, known, secret.hash).length > 0) return new Store.Conflict()
           const statement = "insert into applications (version, record, first_secret) values (1, '', ?)"
           const id = Application.ApplicationId.make(sql.insert(statement, secret?.hash ?? null))
           const secrets = { applicationId: id, version: 1, secrets: [{ ...ApplicationSecret.first, value }] }
           sql.run("insert into signing_secrets values (?, 1, ?)", id, signing.write(secrets))
           const made: Application.Application = { ...application, id, version: 1, state: "active", epoch: 0 }
-          return inserted(sql, "applications", id, Record.application, made)
-        }),
-        (made) => made !== undefined,
-        () => new Store.Conflict()
+          return Effect.succeed(inserted(sql, "applications", id, Record.application, made))
+        })
       ),
-    save: (next) => save(atomically, "applications", Record.application, next),
+    save: (next) =>
+      save(atomically, "applications", Record.application, next, {
+        mayBe: (sql) => next.state === "ended" || !isErased(sql, next.ownerId)
+      }),
     findSigningSecrets: (id) =>
       atomically((sql) => findOne(sql, signing, "select record from signing_secrets where application = ?", id)),
     saveSigningSecrets: (next) =>
@@ -116,7 +122,10 @@ export const makeRegistrations = (
       return Effect.succeed(inserted(sql, "registrations", id, Record.registration, made))
     })),
   save: (next, outgoing) =>
-    Effect.tap(save(atomically, "registrations", Record.registration, next, (sql) => enqueue(sql, outgoing)), wake)
+    Effect.tap(
+      save(atomically, "registrations", Record.registration, next, { also: (sql) => enqueue(sql, outgoing) }),
+      wake
+    )
 })
 
 export const makeSubscriptions = (atomically: Atomically): Subscription.SubscriptionStore.Service => {

@@ -1,6 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { it } from "@effect/vitest"
-import { Applications, Delivery, Grant, GrantStore, Registration, Registrations, Subscription } from "@startlist/core"
+import { Applications, Delivery, Grant, Registration, Registrations, Subscription } from "@startlist/core"
 import { Embedded, Postgres, Users } from "@startlist/postgres"
 import { DateTime, Effect, Either, Layer, Option } from "effect"
 import { describe, expect } from "vitest"
@@ -26,7 +26,7 @@ const told = Effect.gen(function*() {
   const settings = { name: "App", redirectUris: ["https://app.test/callback"], requirePkce: false }
   const { application } = yield* applications.create(owner.id, settings)
   const now = DateTime.unsafeMake(0)
-  const grants = yield* GrantStore.GrantStore
+  const grants = yield* Grant.GrantStore
   yield* grants.save({
     grant: Grant.Grant.make({
       applicationId: application.id,

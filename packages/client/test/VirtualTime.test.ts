@@ -1,8 +1,8 @@
 /** A whole application in virtual time, as in docs/testing.md. */
 import { it } from "@effect/vitest"
 import { type Client, createClient, type Inbox, memoryEvents, memoryTokens, type Tokens } from "@startlist/client"
-import { Applications, Memory, OAuth, Registration, Registrations, Services, Worker } from "@startlist/core"
-import { FailureLimit, Mount, Protocol, WebHttp } from "@startlist/http"
+import { Applications, Audit, Memory, OAuth, Registration, Registrations, Services, Worker } from "@startlist/core"
+import { FailureLimit, HttpConfig, Mount, Protocol, WebHttp } from "@startlist/http"
 import {
   ApplicationReceiver,
   Promises,
@@ -38,9 +38,9 @@ class Club {
 it.effect("the club is connected for weeks, and gets each status, over a network that loses answers", () => {
   let club: Club | undefined
   const receiver = ApplicationReceiver.layer((request) => club?.inbox.fetch(request) ?? Promise.reject(request))
-  const service = Layer.mergeAll(Worker.layer, FailureLimit.layerMemory).pipe(
+  const service = Layer.mergeAll(Worker.layer, FailureLimit.layerMemory, HttpConfig.layerLocal).pipe(
     Layer.provideMerge(Services.layer),
-    Layer.provideMerge(Layer.mergeAll(Memory.layer, TestSecrets.layer("club"), TestUsers.layer, receiver))
+    Layer.provideMerge(Layer.mergeAll(Audit.none, Memory.layer, TestSecrets.layer("club"), TestUsers.layer, receiver))
   )
   return Effect.gen(function*() {
     const { add } = yield* TestUsers.TestUsers

@@ -10,7 +10,7 @@ import type { Policy } from "./Policy.ts"
 import { ClientSecret, live, SigningSecret } from "./ApplicationSecret.ts"
 import type { Fingerprint } from "./Secrets.ts"
 import { type Conflict, maxId, type StoreError, Text, Version } from "./Store.ts"
-import { UserId } from "./User.ts"
+import { type UserErased, UserId } from "./User.ts"
 
 /** The `client_id` (requirements §2.1). A positive integer below 2^53. */
 export const ApplicationId = Schema.Int.pipe(Schema.between(1, maxId), Schema.brand("@startlist/ApplicationId"))
@@ -38,6 +38,7 @@ export type Settings = typeof Settings.Type
 export const State = Schema.Literal("active", "suspended", "ended")
 export type State = typeof State.Type
 
+/** A registered application. */
 export const Application = Schema.Struct({
   id: ApplicationId,
   version: Version,
@@ -79,6 +80,7 @@ export class InvalidApplication
   })
 {}
 
+/** No application has this identifier, or it has ended. */
 export class ApplicationNotFound
   extends Schema.TaggedError<ApplicationNotFound>("@startlist/core/ApplicationNotFound")("ApplicationNotFound", {
     applicationId: ApplicationId
@@ -93,6 +95,7 @@ export class ApplicationStore extends Context.Tag("@startlist/core/ApplicationSt
 
 export declare namespace ApplicationStore {
   export interface Service {
+    /** The application in any state, also ended. */
     readonly find: (id: ApplicationId) => Effect.Effect<Option.Option<Application>, StoreError>
     /** Newest first, without ended ones. `owner` selects one owner. `after` starts after that identifier. */
     readonly list: (page: {
@@ -100,13 +103,17 @@ export declare namespace ApplicationStore {
       readonly after: Option.Option<ApplicationId>
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<Application>, StoreError>
-    /** Stores an application with its first signing secret. `Conflict` if its client secret belongs to an earlier one. */
+    /**
+     * Stores an application with its first signing secret. `Conflict` if its client secret belongs to an earlier one,
+     * `UserErased` if its owner was erased (`PersonStore`).
+     */
     readonly insert: (
       application: NewApplication,
       signingSecret: Redacted.Redacted<string>
-    ) => Effect.Effect<Application, Conflict | StoreError>
-    /** Saves `next` over version `next.version - 1`. */
+    ) => Effect.Effect<Application, Conflict | UserErased | StoreError>
+    /** Saves `next` over version `next.version - 1`. `Conflict` also if its owner was erased, unless it has ended. */
     readonly save: (next: Application) => Effect.Effect<void, Conflict | StoreError>
+    /** The signing secrets of an application, none once it has ended. */
     readonly findSigningSecrets: (id: ApplicationId) => Effect.Effect<Option.Option<SigningSecrets>, StoreError>
     /** Saves `next` over version `next.version - 1`. */
     readonly saveSigningSecrets: (next: SigningSecrets) => Effect.Effect<void, Conflict | StoreError>

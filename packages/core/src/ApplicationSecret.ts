@@ -21,6 +21,7 @@ export type ClientSecret = typeof ClientSecret.Type
 export const SigningSecret = Schema.Struct({ ...lifetime, value: Schema.RedactedFromSelf(Schema.NonEmptyString) })
 export type SigningSecret = typeof SigningSecret.Type
 
+/** The number and the end of a secret, without its value. */
 export type Lifetime = Pick<ClientSecret, "number" | "expiresAt">
 
 /** A record with secrets of one kind, newest first. */

@@ -18,6 +18,7 @@ import {
 } from "./Application.ts"
 import * as ApplicationSecret from "./ApplicationSecret.ts"
 import { first, type Lifetime, replace, type SecretRefused } from "./ApplicationSecret.ts"
+import { PersonStore } from "./PersonStore.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
 import { changing, type Conflict, foundOr, type StoreError } from "./Store.ts"
@@ -51,6 +52,17 @@ export interface Rotation {
   readonly secret?: Redacted.Redacted<string> | undefined
 }
 
+/**
+ * Registers, changes and ends applications.
+ *
+ * @example
+ * import { Applications, type User } from "@startlist/core"
+ * import { Effect } from "effect"
+ *
+ * export const register = (ownerId: User.UserId) =>
+ *   Effect.flatMap(Applications.Applications, (applications) =>
+ *     applications.create(ownerId, { name: "Race Day", redirectUris: [], requirePkce: true }))
+ */
 export class Applications extends Context.Tag("@startlist/core/Applications")<Applications, Applications.Service>() {}
 
 export declare namespace Applications {
@@ -67,6 +79,7 @@ export declare namespace Applications {
       settings: Settings,
       secret?: Redacted.Redacted<string>
     ) => Effect.Effect<Created, InvalidApplication | Conflict | StoreError>
+    /** Changes the settings that are given. */
     readonly change: (
       id: ApplicationId,
       settings: Application.Change
@@ -91,6 +104,7 @@ export declare namespace Applications {
     readonly revokeAll: (id: ApplicationId) => Present
     /** Ends the application, its grants and its subscription. */
     readonly end: (id: ApplicationId) => Effect.Effect<void, ApplicationNotFound | StoreError>
+    /** Lists applications (`ApplicationStore.list`). */
     readonly list: ApplicationStore.Service["list"]
     /** Returns the application of these credentials. */
     readonly authenticate: (
@@ -103,6 +117,7 @@ const make = Effect.gen(function*() {
   const store = yield* ApplicationStore
   const subscriptions = yield* SubscriptionStore
   const users = yield* UserStore
+  const persons = yield* PersonStore
   const secrets = yield* Secrets
   const policy = yield* Policy
 
@@ -124,11 +139,14 @@ const make = Effect.gen(function*() {
       : new InvalidApplication({ field: "name", message: `the name ${problem.value}` })
   }
 
-  const checkOwner = (ownerId: UserId) =>
-    Effect.flatMap(users.find(ownerId), (owner) =>
-      Option.exists(owner, ({ role }) => role === "platform")
-        ? Effect.void
-        : new InvalidApplication({ field: "owner_id", message: "the owner must be a platform user" }))
+  const noOwner = new InvalidApplication({ field: "owner_id", message: "the owner must be a platform user" })
+
+  const checkOwner = Effect.fnUntraced(function*(ownerId: UserId) {
+    const owner = yield* users.find(ownerId)
+    if (!Option.exists(owner, ({ role }) => role === "platform") || (yield* persons.isErased(ownerId))) {
+      return yield* noOwner
+    }
+  })
 
   const create: Applications.Service["create"] = Effect.fn("Applications.create")(function*(ownerId, settings, given) {
     yield* checkName(settings.name)
@@ -143,7 +161,7 @@ const make = Effect.gen(function*() {
       ownerId,
       secrets: [{ ...first, hash: secrets.hash(Redacted.value(secret)) }],
       createdAt: yield* DateTime.now
-    }, signingSecret)
+    }, signingSecret).pipe(Effect.catchTag("UserErased", () => noOwner))
     return { application, secret, signingSecret }
   })
 
@@ -151,8 +169,9 @@ const make = Effect.gen(function*() {
     if (settings.name !== undefined) yield* checkName(settings.name)
     if (settings.redirectUris !== undefined) yield* Application.checkRedirectUris(settings.redirectUris)
     yield* Application.checkLinks(settings.links)
-    if (settings.ownerId !== undefined) yield* checkOwner(settings.ownerId)
-    return yield* decide(id, (present) => Application.change(present, settings))
+    // Each time: the save conflicts with an erasure of the new owner.
+    const checked = settings.ownerId === undefined ? Effect.void : checkOwner(settings.ownerId)
+    return yield* changing(find(id), store.save, (present) => Effect.as(checked, Application.change(present, settings)))
   })
 
   const suspend = Effect.fn("Applications.suspend")((id: ApplicationId) =>
@@ -221,5 +240,9 @@ const make = Effect.gen(function*() {
   })
 })
 
-export const layer: Layer.Layer<Applications, never, ApplicationStore | SubscriptionStore | UserStore | Secrets> = Layer
-  .effect(Applications, make)
+/** The service over its ports. */
+export const layer: Layer.Layer<
+  Applications,
+  never,
+  ApplicationStore | PersonStore | SubscriptionStore | UserStore | Secrets
+> = Layer.effect(Applications, make)

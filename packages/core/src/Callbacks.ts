@@ -112,7 +112,9 @@ export class Callbacks extends Context.Tag("@startlist/core/Callbacks")<Callback
 
 export declare namespace Callbacks {
   export interface Service {
+    /** Sends the validation GET. */
     readonly validate: (validation: Validation) => Effect.Effect<Answer>
+    /** Sends the POST of one attempt. */
     readonly deliver: (post: Post) => Effect.Effect<Answer>
     /**
      * `deliver` without a fiber, which would add about 25 % to the cost of a request. The worker uses it if it is

@@ -7,13 +7,22 @@ import * as Option from "effect/Option"
 import type { ApplicationId } from "./Application.ts"
 import { type Delivery, type DeliveryFilter, type DeliveryId, DeliveryNotFound, DeliveryStore } from "./Delivery.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
-import { Audience, type Event, type EventOrigin } from "./Event.ts"
-import { makeOrigins } from "./internal/eventOrigins.ts"
+import { Audience, type Event, type EventOrigin, makeOrigins } from "./Event.ts"
 import { emptyUpdates } from "./Registration.ts"
 import type { Secrets } from "./Secrets.ts"
 import { foundOr, maxId, StoreError } from "./Store.ts"
 import { SubscriptionNotFound } from "./Subscription.ts"
 
+/**
+ * Finds, repeats and cancels deliveries.
+ *
+ * @example
+ * import { Deliveries, type Delivery } from "@startlist/core"
+ * import { Effect } from "effect"
+ *
+ * export const repeat = (id: Delivery.DeliveryId) =>
+ *   Effect.flatMap(Deliveries.Deliveries, (deliveries) => deliveries.redeliver(id))
+ */
 export class Deliveries extends Context.Tag("@startlist/core/Deliveries")<Deliveries, Deliveries.Service>() {}
 
 /** Selects deliveries to repeat: the next ones after `after`, oldest first, that ended from `since` until before `until`. */
@@ -29,7 +38,9 @@ const redeliveryPart = 200
 
 export declare namespace Deliveries {
   export interface Service {
+    /** Finds a delivery. It is removed `Policy.deliveryRetention` after its end. */
     readonly find: (id: DeliveryId) => Effect.Effect<Delivery, DeliveryNotFound | StoreError>
+    /** Lists deliveries (`DeliveryStore.list`). */
     readonly list: DeliveryStore.Service["list"]
     readonly search: DeliveryStore.Service["search"]
     readonly attemptHours: DeliveryStore.Service["attemptHours"]
@@ -45,6 +56,7 @@ export declare namespace Deliveries {
       { readonly redelivered: number; readonly skipped: number; readonly next: Option.Option<DeliveryId> },
       StoreError
     >
+    /** The newest repeat of each delivery (`DeliveryStore.repeats`). */
     readonly repeats: DeliveryStore.Service["repeats"]
     /** Cancels the newest pending deliveries of an application, at most `maxCancelled`. Returns their number. */
     readonly cancelPending: (id: ApplicationId) => Effect.Effect<number, StoreError>
@@ -111,5 +123,6 @@ const make = Effect.gen(function*() {
   return Deliveries.of({ attemptHours, cancelPending, find, list, redeliver, redeliverMany, repeats, search, sendTest })
 })
 
+/** The service over its ports. */
 export const layer: Layer.Layer<Deliveries, never, DeliveryQueue | DeliveryStore | Secrets> = Layer
   .effect(Deliveries, make)

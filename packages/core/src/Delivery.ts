@@ -12,6 +12,7 @@ import type { Policy } from "./Policy.ts"
 import { maxId, type StoreError } from "./Store.ts"
 import { SubscriptionId } from "./Subscription.ts"
 
+/** Identifier of a delivery. It grows: later deliveries have larger ones. */
 export const DeliveryId = Schema.Int.pipe(Schema.between(1, maxId), Schema.brand("@startlist/DeliveryId"))
 export type DeliveryId = typeof DeliveryId.Type
 
@@ -34,6 +35,7 @@ export const Attempt = Schema.Struct({
 })
 export type Attempt = typeof Attempt.Type
 
+/** An event for one subscription, with its attempts. */
 export const Delivery = Schema.Struct({
   id: DeliveryId,
   applicationId: ApplicationId,
@@ -48,6 +50,7 @@ export const Delivery = Schema.Struct({
 })
 export type Delivery = typeof Delivery.Type
 
+/** No delivery has this identifier, or it was removed. */
 export class DeliveryNotFound
   extends Schema.TaggedError<DeliveryNotFound>("@startlist/core/DeliveryNotFound")("DeliveryNotFound", {
     deliveryId: DeliveryId
@@ -122,7 +125,9 @@ export class DeliveryStore extends Context.Tag("@startlist/core/DeliveryStore")<
 
 export declare namespace DeliveryStore {
   export interface Service {
+    /** The delivery with this identifier. */
     readonly find: (id: DeliveryId) => Effect.Effect<Option.Option<Delivery>, StoreError>
+    /** The deliveries that match, at most `limit`, in the order of the filter. */
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
     /** Costs no more than its answer for each delivery that it examines: see `searchIn`. */
     readonly search: (search: DeliverySearch) => Effect.Effect<FoundDeliveries, StoreError>

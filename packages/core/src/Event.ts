@@ -4,8 +4,11 @@ import * as Data from "effect/Data"
 import type * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { ApplicationId } from "./Application.ts"
+import { makeWithNow } from "./internal/runtime.ts"
+import { Secrets } from "./Secrets.ts"
 import { maxId, Text } from "./Store.ts"
 import { UserId } from "./User.ts"
 
@@ -13,6 +16,7 @@ import { UserId } from "./User.ts"
 export const EventId = Schema.NonEmptyString.pipe(Schema.brand("@startlist/EventId"))
 export type EventId = typeof EventId.Type
 
+/** What an event is about (requirements §6.2). */
 export const ObjectType = Schema.Literal("registration", "athlete", "organizer")
 export type ObjectType = typeof ObjectType.Type
 
@@ -59,6 +63,19 @@ export type EventOrigin = Pick<Event, "id" | "time" | "trace">
 export class CurrentTrace extends Context.Reference<CurrentTrace>()("@startlist/core/CurrentTrace", {
   defaultValue: (): Effect.Effect<Option.Option<string>> => Effect.succeedNone
 }) {}
+
+/** Makes the effect that makes the identifier, time and trace of a new event. All services that cause events use it. */
+export const makeOrigins: Effect.Effect<Effect.Effect<EventOrigin>, never, Secrets> = Effect.gen(function*() {
+  const secrets = yield* Secrets
+  const currentTrace = yield* CurrentTrace
+  const withNow = makeWithNow()
+  return withNow((time) =>
+    Effect.flatMap(
+      currentTrace,
+      (trace) => Effect.map(secrets.make("event"), (id) => ({ id: EventId.make(Redacted.value(id)), time, trace }))
+    )
+  )
+})
 
 /** The applications that an event concerns. The store resolves them inside the same atomic save. */
 export type Audience = Data.TaggedEnum<{

@@ -11,19 +11,18 @@ import { type Application, ApplicationId, ApplicationNotFound, ApplicationStore 
 import { first } from "./ApplicationSecret.ts"
 import { DeliveryStore } from "./Delivery.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
-import { GrantStore } from "./GrantStore.ts"
+import { GrantStore } from "./Grant.ts"
 import { cancel, type Enqueue, makeDeliveries } from "./internal/memoryDeliveries.ts"
-import { makeGrantStore } from "./internal/memoryGrants.ts"
-import { makePersonStore } from "./internal/memoryPersons.ts"
-import { compareAndSet, makeState, newestFirst, saving, type State, wake } from "./internal/memoryState.ts"
+import { compareAndSet, isActive, makeState, newestFirst, saving, type State, wake } from "./internal/memoryState.ts"
 import { PersonStore } from "./PersonStore.ts"
-import { RegistrationId, RegistrationStore } from "./Registration.ts"
+import { emptyUpdates, RegistrationId, RegistrationStore } from "./Registration.ts"
 import { Conflict } from "./Store.ts"
-import type { Stores } from "./Stores.ts"
+import type { Stores } from "./Services.ts"
 import { AlreadySubscribed, SubscriptionId, SubscriptionStore } from "./Subscription.ts"
+import { UserErased, type UserId } from "./User.ts"
 
 const makeApplicationStore = (
-  { applications, firstSecrets, hints, lastIds, signingSecrets }: State
+  { applications, erased, firstSecrets, hints, lastIds, signingSecrets }: State
 ): ApplicationStore.Service => ({
   find: (id) => Effect.sync(() => Option.fromNullable(applications.get(id))),
   list: ({ after, limit, owner }) =>
@@ -35,7 +34,8 @@ const makeApplicationStore = (
         .slice(0, limit)
     ),
   insert: (application, value) =>
-    Effect.suspend(() => {
+    Effect.suspend((): ReturnType<ApplicationStore.Service["insert"]> => {
+      if (erased.has(application.ownerId)) return new UserErased({ userId: application.ownerId })
       const [secret] = application.secrets
       if (secret !== undefined && firstSecrets.has(secret.hash)) return Effect.fail(new Conflict())
       if (secret !== undefined) firstSecrets.add(secret.hash)
@@ -45,7 +45,11 @@ const makeApplicationStore = (
       signingSecrets.set(id, { applicationId: id, version: 1, secrets: [{ ...first, value }] })
       return Effect.succeed(inserted)
     }),
-  save: (next) => saving(() => applications.has(next.id) && compareAndSet(applications, next.id, next) && wake(hints)),
+  save: (next) =>
+    saving(() => {
+      if (!applications.has(next.id) || (next.state !== "ended" && erased.has(next.ownerId))) return false
+      return compareAndSet(applications, next.id, next) && wake(hints)
+    }),
   findSigningSecrets: (id) => Effect.sync(() => Option.fromNullable(signingSecrets.get(id))),
   saveSigningSecrets: (next) =>
     saving(() => signingSecrets.has(next.applicationId) && compareAndSet(signingSecrets, next.applicationId, next))
@@ -83,6 +87,38 @@ const makeSubscriptionStore = (state: State): SubscriptionStore.Service => {
   }
 }
 
+const makeGrantStore = (state: State, enqueue: Enqueue): GrantStore.Service => {
+  const { applications, erased, grants } = state
+  return {
+    find: (applicationId, userId) =>
+      Effect.sync(() => {
+        const grant = grants.get(applicationId)?.get(userId)
+        const application = applications.get(applicationId)
+        return grant === undefined || application === undefined ? Option.none() : Option.some({ grant, application })
+      }),
+    listByUser: (userId) =>
+      Effect.sync(() =>
+        [...grants.values()]
+          .flatMap((ofApplication) => ofApplication.get(userId) ?? [])
+          .filter((grant) => isActive(state, grant))
+          .sort((a, b) => a.grantedAt.epochMillis - b.grantedAt.epochMillis || a.applicationId - b.applicationId)
+      ),
+    listByApplication: (applicationId, limit) =>
+      Effect.sync(() =>
+        [...grants.get(applicationId)?.values() ?? []].filter((grant) => isActive(state, grant)).slice(0, limit)
+      ),
+    save: ({ grant, outgoing }) =>
+      saving(() => {
+        const ofApplication = grants.get(grant.applicationId) ?? new Map()
+        if (grant.version === 1 && erased.has(grant.userId)) return false
+        if (!compareAndSet(ofApplication, grant.userId, grant)) return false
+        grants.set(grant.applicationId, ofApplication)
+        enqueue(outgoing)
+        return true
+      })
+  }
+}
+
 const makeRegistrationStore = (
   { erased, lastIds, registrations }: State,
   enqueue: Enqueue
@@ -103,6 +139,42 @@ const makeRegistrationStore = (
       return true
     })
 })
+
+const makePersonStore = (state: State, enqueue: Enqueue): PersonStore.Service => {
+  const { applications, deliveries, erased, grants, registrations } = state
+  const registrationsOf = (id: UserId) => [...registrations.values()].filter(({ parties }) => parties.athleteId === id)
+  return {
+    isErased: (id) => Effect.sync(() => erased.has(id)),
+    registrations: (id) => Effect.sync(() => registrationsOf(id)),
+    erase: ({ at, registrationIds, revocations, userId }) =>
+      saving(() => {
+        const active = [...grants.values()].flatMap((all) => all.get(userId) ?? []).filter((one) =>
+          isActive(state, one)
+        )
+        const isNext = (one: typeof active[number]) =>
+          revocations.some(({ grant }) =>
+            grant.applicationId === one.applicationId && grant.version === one.version + 1
+          )
+        if (active.length !== revocations.length || !active.every(isNext)) return false
+        if ([...applications.values()].some((one) => one.ownerId === userId && one.state !== "ended")) return false
+        for (const all of grants.values()) all.delete(userId)
+        for (const { outgoing } of revocations) enqueue(outgoing)
+        erased.add(userId)
+        const cleared = new Set<number>(registrationIds)
+        for (const one of registrationsOf(userId)) {
+          registrations.set(one.id, { ...one, version: one.version + 1, updates: emptyUpdates })
+          cleared.add(one.id)
+        }
+        for (const queued of deliveries.values()) {
+          const { delivery } = queued
+          if (delivery.event.objectType !== "registration" || !cleared.has(delivery.event.objectId)) continue
+          queued.delivery = { ...delivery, event: { ...delivery.event, updates: emptyUpdates }, attempts: [] }
+          if (delivery.state === "pending") cancel(state, queued, at)
+        }
+        return true
+      })
+  }
+}
 
 /** All stores over one new state, which ends with the layer. */
 export const layer: Layer.Layer<Stores> = Layer.syncContext(() => {

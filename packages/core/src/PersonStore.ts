@@ -22,15 +22,17 @@ export class PersonStore extends Context.Tag("@startlist/core/PersonStore")<Pers
 
 export declare namespace PersonStore {
   export interface Service {
+    /** Whether this user was erased. It stays true forever. */
     readonly isErased: (id: UserId) => Effect.Effect<boolean, StoreError>
     /** The registrations of an athlete, oldest first. */
     readonly registrations: (id: UserId) => Effect.Effect<ReadonlyArray<Registration>, StoreError>
     /**
-     * Erases a person, all or nothing. `Conflict`, unless the revocations are the next versions of all active grants.
+     * Erases a person, all or nothing. `Conflict`, unless the revocations are the next versions of all active grants, and
+     * all applications of this owner have ended.
      *
      * - Queues the deliveries of the revocations, and removes every grant of the user.
      * - Notes that the user is erased, forever: from then on, a first grant of the user and a new registration of this
-     *   athlete get a `Conflict`.
+     *   athlete get a `Conflict`, and the user cannot become the owner of an application.
      * - Saves the next version of the athlete's registrations, with `emptyUpdates`.
      * - Clears these fields and the attempts in all deliveries about these registrations and `registrationIds`, also in
      *   copies that are made at the same time. Pending ones are cancelled, and their claims end.

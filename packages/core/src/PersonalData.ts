@@ -3,9 +3,12 @@ import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { revokeByUser } from "./Grant.ts"
-import { GrantStore } from "./GrantStore.ts"
-import { makeOrigins } from "./internal/eventOrigins.ts"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { ApplicationStore } from "./Application.ts"
+import { Audit, Entry } from "./Audit.ts"
+import { makeOrigins } from "./Event.ts"
+import { GrantStore, revokeByUser } from "./Grant.ts"
 import { type Authorized, OAuth } from "./OAuth.ts"
 import { PersonStore } from "./PersonStore.ts"
 import type { Registration, RegistrationId } from "./Registration.ts"
@@ -13,16 +16,32 @@ import type { Secrets } from "./Secrets.ts"
 import { type StoreError, untilSaved } from "./Store.ts"
 import type { UserId } from "./User.ts"
 
+/** The person still owns applications. End them, or give them another owner, first. */
+export class OwnsApplications
+  extends Schema.TaggedError<OwnsApplications>("@startlist/core/OwnsApplications")("OwnsApplications", {})
+{}
+
 /** The records about a person, but for those of the server with the users. */
 export interface Exported {
   readonly grants: ReadonlyArray<Authorized>
   readonly registrations: ReadonlyArray<Registration>
 }
 
+/**
+ * Exports and erases what Startlist stores about a person.
+ *
+ * @example
+ * import { PersonalData, type User } from "@startlist/core"
+ * import { Effect } from "effect"
+ *
+ * export const erase = (id: User.UserId) =>
+ *   Effect.flatMap(PersonalData.PersonalData, (personalData) => personalData.erase(id))
+ */
 export class PersonalData extends Context.Tag("@startlist/core/PersonalData")<PersonalData, PersonalData.Service>() {}
 
 export declare namespace PersonalData {
   export interface Service {
+    /** The grants and registrations of a person. */
     readonly export: (id: UserId) => Effect.Effect<Exported, StoreError>
     /**
      * Erases a person in one save: revokes the grants with events, clears the texts of registrations and their events, and
@@ -30,16 +49,18 @@ export declare namespace PersonalData {
      *
      * A consent or a new registration at the same moment is either erased or refused, and so is every later one: the
      * identifier must not be given to another user. May be repeated. `registrationIds`: registrations of the person that
-     * the server reports with `Events.registrationChanged`.
+     * the server reports with `Registrations.notify`.
      */
     readonly erase: (
       id: UserId,
       registrationIds?: ReadonlyArray<RegistrationId>
-    ) => Effect.Effect<number, StoreError>
+    ) => Effect.Effect<number, OwnsApplications | StoreError>
   }
 }
 
 const make = Effect.gen(function*() {
+  const applications = yield* ApplicationStore
+  const audit = yield* Audit
   const grants = yield* GrantStore
   const oauth = yield* OAuth
   const origins = yield* makeOrigins
@@ -49,12 +70,16 @@ const make = Effect.gen(function*() {
     function*(userId: UserId, registrationIds: ReadonlyArray<RegistrationId> = []) {
       const at = yield* DateTime.now
       return yield* untilSaved(Effect.gen(function*() {
+        const owned = yield* applications.list({ owner: Option.some(userId), after: Option.none(), limit: 1 })
+        if (owned.length > 0) return yield* new OwnsApplications()
         const revocations = yield* Effect.forEach(
           yield* grants.listByUser(userId),
           (grant) => Effect.map(origins, (origin) => revokeByUser(grant, origin))
         )
         yield* store.erase({ userId, at, revocations, registrationIds })
-        return revocations.length
+        const count = revocations.length
+        if (count > 0) yield* audit.record(Entry.GrantsRevoked({ by: "user", count }))
+        return count
       }))
     }
   )
@@ -65,7 +90,12 @@ const make = Effect.gen(function*() {
   })
 })
 
-export const layer: Layer.Layer<PersonalData, never, GrantStore | OAuth | PersonStore | Secrets> = Layer.effect(
+/** The service over its ports. */
+export const layer: Layer.Layer<
+  PersonalData,
+  never,
+  ApplicationStore | Audit | GrantStore | OAuth | PersonStore | Secrets
+> = Layer.effect(
   PersonalData,
   make
 )

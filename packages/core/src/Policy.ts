@@ -123,6 +123,7 @@ export const rfc: Policy.Service = {
   replay: "revoke"
 }
 
+/** Limits and choices of an installation. Default: `documented`. */
 export class Policy extends Context.Reference<Policy>()("@startlist/core/Policy", {
   defaultValue: (): Policy.Service => documented
 }) {}

@@ -20,6 +20,7 @@ export const Parties = Schema.Struct({
 })
 export type Parties = typeof Parties.Type
 
+/** A registration as it is stored. */
 export const Registration = Schema.Struct({ id: RegistrationId, version: Version, parties: Parties, updates: Updates })
 export type Registration = typeof Registration.Type
 
@@ -37,6 +38,7 @@ export const emptyUpdates: Updates = {
   comment: ""
 }
 
+/** No registration has this identifier. */
 export class RegistrationNotFound
   extends Schema.TaggedError<RegistrationNotFound>("@startlist/core/RegistrationNotFound")("RegistrationNotFound", {
     registrationId: RegistrationId
@@ -57,6 +59,7 @@ export class RegistrationStore extends Context.Tag("@startlist/core/Registration
 
 export declare namespace RegistrationStore {
   export interface Service {
+    /** The registration with this identifier. */
     readonly find: (id: RegistrationId) => Effect.Effect<Option.Option<Registration>, StoreError>
     /** `Conflict` if the athlete was erased (`PersonStore`). */
     readonly insert: (registration: NewRegistration) => Effect.Effect<Registration, Conflict | StoreError>

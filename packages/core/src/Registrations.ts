@@ -3,14 +3,39 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type { Updates } from "./Event.ts"
-import { makeOrigins } from "./internal/eventOrigins.ts"
+import { DeliveryQueue } from "./DeliveryQueue.ts"
+import { type EventId, makeOrigins, Sequence, Updates } from "./Event.ts"
 import * as Registration from "./Registration.ts"
 import { InvalidParty, RegistrationNotFound, RegistrationStore } from "./Registration.ts"
 import type { Secrets } from "./Secrets.ts"
 import { foundOr, type StoreError, untilSaved } from "./Store.ts"
 import { type Role, type UserId, UserStore } from "./User.ts"
 
+/** A registration of the embedding server as it is after a change. */
+export interface ChangedElsewhere {
+  /** The server's own identifier: the `object_id` of the event. */
+  readonly id: Registration.RegistrationId
+  /** The users whose applications are notified. */
+  readonly parties: Registration.Parties
+  readonly updates: Updates
+  /**
+   * Grows with each change of this registration, such as its version in the server's database (0 to 2^53 - 1). Default:
+   * the time in milliseconds, which does not order changes by nodes whose clocks differ.
+   */
+  readonly sequence?: number | undefined
+}
+
+/**
+ * Stores registrations, and notifies applications of their changes.
+ *
+ * @example
+ * import { type Registration, Registrations } from "@startlist/core"
+ * import { Effect } from "effect"
+ *
+ * export const validate = (id: Registration.RegistrationId) =>
+ *   Effect.flatMap(Registrations.Registrations, (registrations) =>
+ *     registrations.change(id, { registration_status: "validated" }))
+ */
 export class Registrations extends Context.Tag("@startlist/core/Registrations")<
   Registrations,
   Registrations.Service
@@ -22,6 +47,7 @@ export declare namespace Registrations {
     readonly create: (
       registration: Registration.NewRegistration
     ) => Effect.Effect<Registration.Registration, InvalidParty | StoreError>
+    /** Finds a registration in Startlist. */
     readonly find: (
       id: Registration.RegistrationId
     ) => Effect.Effect<Registration.Registration, RegistrationNotFound | StoreError>
@@ -30,10 +56,16 @@ export declare namespace Registrations {
       id: Registration.RegistrationId,
       patch: Partial<Updates>
     ) => Effect.Effect<Registration.Registration, RegistrationNotFound | StoreError>
+    /**
+     * Notifies every concerned application of a changed registration that the embedding server stores itself (requirements
+     * §6.1). In a transaction that the store joins, the event is saved with the server's own change. Returns the `webhook-id`.
+     */
+    readonly notify: (changed: ChangedElsewhere) => Effect.Effect<EventId, StoreError>
   }
 }
 
 const make = Effect.gen(function*() {
+  const queue = yield* DeliveryQueue
   const store = yield* RegistrationStore
   const users = yield* UserStore
   const origins = yield* makeOrigins
@@ -74,8 +106,18 @@ const make = Effect.gen(function*() {
     )
   })
 
-  return Registrations.of({ change, create, find })
+  const notify = Effect.fn("Registrations.notify")(function*(changed: ChangedElsewhere) {
+    const origin = yield* origins
+    // Input of an embedder is checked here. Startlist's own registrations are checked when they are made.
+    const updates = Updates.make(changed.updates)
+    const version = Sequence.make(changed.sequence ?? origin.time.epochMillis)
+    yield* queue.enqueue([Registration.changedEvent({ ...changed, updates, version }, origin)])
+    return origin.id
+  })
+
+  return Registrations.of({ change, create, find, notify })
 })
 
-export const layer: Layer.Layer<Registrations, never, RegistrationStore | UserStore | Secrets> = Layer
+/** The service over its ports. */
+export const layer: Layer.Layer<Registrations, never, DeliveryQueue | RegistrationStore | UserStore | Secrets> = Layer
   .effect(Registrations, make)

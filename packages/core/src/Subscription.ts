@@ -13,6 +13,7 @@ import { type Conflict, maxId, type StoreError, Version } from "./Store.ts"
 export const SubscriptionId = Schema.Int.pipe(Schema.between(1, maxId), Schema.brand("@startlist/SubscriptionId"))
 export type SubscriptionId = typeof SubscriptionId.Type
 
+/** The subscription of an application, whose callback has answered the challenge. */
 export const Subscription = Schema.Struct({
   id: SubscriptionId,
   version: Version,
@@ -88,6 +89,7 @@ export declare namespace SubscriptionStore {
       readonly after: Option.Option<SubscriptionId>
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<Subscription>, StoreError>
+    /** The subscription of an application. */
     readonly findByApplication: (id: ApplicationId) => Effect.Effect<Option.Option<Subscription>, StoreError>
     /** Stores a new subscription and gives it an identifier, unless the application has ended or already has one. */
     readonly insert: (

@@ -8,6 +8,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { ApplicationId, ApplicationNotFound } from "./Application.ts"
+import { Audit, Entry } from "./Audit.ts"
 import { Callbacks, within } from "./Callbacks.ts"
 import type { BearerAccess } from "./Access.ts"
 import { DeliveryStore, type LogEntry, type LogRequest, type UnknownPosition } from "./Delivery.ts"
@@ -56,6 +57,16 @@ export interface Wanted {
   readonly verifyToken: Redacted.Redacted<string>
 }
 
+/**
+ * Subscribes applications to events: with an access token, or for owners and operators.
+ *
+ * @example
+ * import { type Application, Subscriptions } from "@startlist/core"
+ * import { Effect } from "effect"
+ *
+ * export const pause = (id: Application.ApplicationId) =>
+ *   Effect.flatMap(Subscriptions.Subscriptions, (subscriptions) => subscriptions.pause(id))
+ */
 export class Subscriptions
   extends Context.Tag("@startlist/core/Subscriptions")<Subscriptions, Subscriptions.Service>()
 {}
@@ -67,6 +78,7 @@ export declare namespace Subscriptions {
       Subscription.Subscription,
       NotEntitled | InvalidCallbackUrl | AlreadySubscribed | ApplicationNotFound | ValidationFailed | StoreError
     >
+    /** The subscription of the application of this access token. */
     readonly find: (
       access: BearerAccess
     ) => Effect.Effect<Subscription.Subscription, NotEntitled | SubscriptionNotFound | StoreError>
@@ -85,7 +97,9 @@ export declare namespace Subscriptions {
       Subscription.Subscription,
       InvalidCallbackUrl | AlreadySubscribed | ApplicationNotFound | ValidationFailed | StoreError
     >
+    /** The subscription of an application. */
     readonly findByApplication: SubscriptionStore.Service["findByApplication"]
+    /** Lists subscriptions (`SubscriptionStore.list`). */
     readonly list: SubscriptionStore.Service["list"]
     /** Pauses the subscription. No attempt is claimed after this returns, and events wait in order. */
     readonly pause: (
@@ -107,6 +121,7 @@ export declare namespace Subscriptions {
 
 const make = Effect.gen(function*() {
   const store = yield* SubscriptionStore
+  const audit = yield* Audit
   const callbacks = yield* Callbacks
   const deliveries = yield* DeliveryStore
   const secrets = yield* Secrets
@@ -128,6 +143,7 @@ const make = Effect.gen(function*() {
     const timeout = policy.callbackTimeout
     const validation = { callbackUrl, challenge, verifyToken, timeout }
     const answer = yield* within(timeout)(Effect.suspend(() => callbacks.validate(validation)))
+    yield* audit.record(Entry.CallbackValidated({ answer }))
     yield* Subscription.validate(answer, challenge)
 
     const now = yield* DateTime.now
@@ -178,5 +194,7 @@ const make = Effect.gen(function*() {
   })
 })
 
-export const layer: Layer.Layer<Subscriptions, never, DeliveryStore | SubscriptionStore | Callbacks | Secrets> = Layer
-  .effect(Subscriptions, make)
+/** The service over its ports. */
+export const layer: Layer.Layer<Subscriptions, never, Audit | DeliveryStore | SubscriptionStore | Callbacks | Secrets> =
+  Layer
+    .effect(Subscriptions, make)

@@ -16,6 +16,7 @@ export type Role = typeof Role.Type
 /** The form of an e-mail address. */
 export const address = /^[^\s@]+@[^\s@]+$/
 
+/** A user of the platform. */
 export const User = Schema.Struct({
   id: UserId,
   role: Role,
@@ -35,6 +36,7 @@ export class UserStore extends Context.Tag("@startlist/core/UserStore")<UserStor
 
 export declare namespace UserStore {
   export interface Service {
+    /** The user with this identifier, none once it was removed. */
     readonly find: (id: UserId) => Effect.Effect<Option.Option<User>, StoreError>
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Delivers events: claims due deliveries, attempts them (`WorkerAttempts`) and records the outcomes (`WorkerRecorder`).
+ * Delivers events: claims due deliveries, attempts them (`internal/attempts`) and records the outcomes (`internal/inFlight`).
  * Any number of nodes may run it at the same time.
  *
  * A claim belongs to the worker until its lease ends. The next worker attempts a delivery again if no outcome was
@@ -14,16 +14,15 @@ import * as Queue from "effect/Queue"
 import * as Random from "effect/Random"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
+import type { Audit } from "./Audit.ts"
 import type { Callbacks } from "./Callbacks.ts"
 import { longestPause } from "./Delivery.ts"
 import { type Claimed, DeliveryQueue } from "./DeliveryQueue.ts"
-import { makeInstants } from "./internal/instants.ts"
+import { makeAttempt, makeDeadlines, type Parts } from "./internal/attempts.ts"
+import { makeRecorder, makeSlots, storePause } from "./internal/inFlight.ts"
+import { makeNow } from "./internal/runtime.ts"
 import { clockTolerance, Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
-import { makeAttempt, type Parts } from "./WorkerAttempts.ts"
-import { makeDeadlines } from "./WorkerDeadlines.ts"
-import { makeRecorder, storePause } from "./WorkerRecorder.ts"
-import { makeSlots } from "./WorkerSlots.ts"
 
 /**
  * A claim costs the database about as much as 50 deliveries. After a full claim, wait until this share of the slots is
@@ -81,12 +80,10 @@ const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
  * Works until interrupted. Then it stops claiming, and finishes and records the attempts in flight. This takes at most
  * one callback timeout while the store answers.
  */
-export const run: Effect.Effect<never, never, DeliveryQueue | Callbacks | Secrets> = Effect.gen(function*() {
+export const run: Effect.Effect<never, never, Audit | DeliveryQueue | Callbacks | Secrets> = Effect.gen(function*() {
   const queue = yield* DeliveryQueue
   const policy = yield* Policy
-  const clock = yield* Effect.clock
-  const toInstant = makeInstants()
-  const now = (): DateTime.Utc => toInstant(clock.unsafeCurrentTimeMillis())
+  const now = makeNow(yield* Effect.clock)
   const wake = yield* Queue.sliding<void>(1)
   const slots = makeSlots(policy)
   const deadlines = yield* makeDeadlines(policy.callbackTimeout)
@@ -122,6 +119,6 @@ export const run: Effect.Effect<never, never, DeliveryQueue | Callbacks | Secret
 })
 
 /** Runs a worker until the layer ends. Its end waits for the attempts in flight. */
-export const layer: Layer.Layer<never, never, DeliveryQueue | Callbacks | Secrets> = Layer.scopedDiscard(
+export const layer: Layer.Layer<never, never, Audit | DeliveryQueue | Callbacks | Secrets> = Layer.scopedDiscard(
   Effect.forkScoped(run)
 )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Application, Applications, Memory, Policy, Store, type Stores } from "@startlist/core"
+import { Application, Applications, Memory, Policy, type Services, Store } from "@startlist/core"
 import { Context, Effect, Either, FastCheck, Layer, Redacted } from "effect"
 import { layer, layerOver, makeClient, makeUser, redirectUri } from "./support/fixture.ts"
 
@@ -296,7 +296,7 @@ describe("an application", () => {
 
   it.effect("is changed also after many conflicts", () => {
     let conflicts = 0
-    const stores = Layer.effectContext(Effect.map(Effect.context<Stores.Stores>(), (present) => {
+    const stores = Layer.effectContext(Effect.map(Effect.context<Services.Stores>(), (present) => {
       const store = Context.get(present, Application.ApplicationStore)
       return Context.add(present, Application.ApplicationStore, {
         ...store,

@@ -1,12 +1,11 @@
 import { it } from "@effect/vitest"
 import {
   Application,
+  Audit,
   Deliveries,
   Delivery,
   Event,
-  Events,
   Grant,
-  GrantStore,
   Memory,
   OAuth,
   Registration,
@@ -21,7 +20,7 @@ import { expect } from "vitest"
 
 const layer = Services.layer.pipe(
   Layer.provideMerge(
-    Layer.mergeAll(Memory.layer, TestUsers.layer, TestSecrets.layer("events"), ScriptedCallbacks.layer)
+    Layer.mergeAll(Audit.none, Memory.layer, TestUsers.layer, TestSecrets.layer("events"), ScriptedCallbacks.layer)
   )
 )
 
@@ -37,7 +36,7 @@ const athleteId = User.UserId.make(8)
 /** An application with a subscription and a grant of the athlete. */
 const connected = (id: number, status: Grant.Grant["status"]) =>
   Effect.gen(function*() {
-    const grants = yield* GrantStore.GrantStore
+    const grants = yield* Grant.GrantStore
     const subscriptions = yield* Subscription.SubscriptionStore
     const applications = yield* Application.ApplicationStore
     const now = yield* DateTime.now
@@ -77,7 +76,7 @@ const connected = (id: number, status: Grant.Grant["status"]) =>
 
 it.effect("applications are notified of a registration of the server's own, under its identifier", () =>
   Effect.gen(function*() {
-    const events = yield* Events.Events
+    const { notify } = yield* Registrations.Registrations
     const deliveries = yield* Deliveries.Deliveries
     const told = yield* connected(1, "active")
     yield* connected(2, "revoked")
@@ -88,7 +87,7 @@ it.effect("applications are notified of a registration of the server's own, unde
       platformUserId: Option.none()
     }
     const updates = { ...Registration.emptyUpdates, registration_status: "validated" }
-    const id = yield* events.registrationChanged({
+    const id = yield* notify({
       id: Registration.RegistrationId.make(987_654_321),
       parties,
       sequence: 7,
@@ -118,21 +117,20 @@ it.effect("the sequence of an event is the version of its record, the server's n
     yield* TestClock.adjust("5 seconds")
     const applicationId = yield* connected(1, "active")
     const parties = { athleteId, organizerId: Option.none(), clubId: Option.none(), platformUserId: Option.none() }
-    const { change } = yield* Registrations.Registrations
-    const { registrationChanged } = yield* Events.Events
+    const { change, notify } = yield* Registrations.Registrations
     const { revokeByUser } = yield* OAuth.OAuth
     const updates = Registration.emptyUpdates
     const { insert } = yield* Registration.RegistrationStore
     const { id } = yield* insert({ parties, updates })
     for (const comment of ["a", "a", "b"]) yield* change(id, { comment })
     const own = { id: Registration.RegistrationId.make(9), parties, updates }
-    for (const sequence of [0, 12, undefined]) yield* registrationChanged({ ...own, sequence })
+    for (const sequence of [0, 12, undefined]) yield* notify({ ...own, sequence })
     yield* revokeByUser(applicationId, athleteId)
     const { list } = yield* Delivery.DeliveryStore
     const page = { applicationId: Option.none(), state: Option.none(), after: Option.none(), limit: 10 }
     const found = [...yield* list(page)].reverse().map(({ event }) => [event.objectId, event.sequence])
     expect(found).toEqual([[id, 2], [id, 3], [9, 0], [9, 12], [9, 5000], [athleteId, 2]])
-    const refused = yield* Effect.exit(registrationChanged({ ...own, sequence: 1.5 }))
+    const refused = yield* Effect.exit(notify({ ...own, sequence: 1.5 }))
     expect(refused._tag).toBe("Failure")
     expect(yield* list(page)).toHaveLength(6)
   }).pipe(Effect.provide(layer)))
@@ -155,7 +153,7 @@ it.effect("every event has the trace of the request that caused it, but its body
     const id = Registration.RegistrationId.make(9)
     const asked = <A, E, R>(name: string, ask: Effect.Effect<A, E, R>) => Effect.withSpan(ask, name)
     yield* asked("a", registrations.change(stored.id, { comment: "changed" }))
-    yield* asked("b", Effect.flatMap(Events.Events, (events) => events.registrationChanged({ id, parties, updates })))
+    yield* asked("b", registrations.notify({ id, parties, updates }))
     const { find, list, redeliver, sendTest } = yield* Deliveries.Deliveries
     const sent = yield* asked("c", sendTest(applicationId))
     yield* asked("d", redeliver(sent.id))

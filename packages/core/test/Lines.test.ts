@@ -3,11 +3,12 @@
  * except a revocation. By default, a replay does not even end its own line.
  */
 import { describe, expect, it } from "@effect/vitest"
-import { OAuth, type Token, type User } from "@startlist/core"
+import { type Audit, OAuth, type Token, type User } from "@startlist/core"
 import { Effect, Option, Redacted, TestClock } from "effect"
 import {
   authenticate,
   type Client,
+  connected,
   consent,
   exchange,
   layer,
@@ -20,13 +21,6 @@ import {
 } from "./support/fixture.ts"
 
 const key = { idempotencyKey: Option.some("one") }
-
-const connected = Effect.gen(function*() {
-  const client = yield* makeClient()
-  const user = yield* makeUser()
-  const code = yield* consent(client, user)
-  return { client, code, user, first: yield* exchange(client, code) }
-})
 
 /** The applications on the user's page. */
 const listed = (user: User.User) =>
@@ -44,7 +38,7 @@ const mustBePresent = (client: Client, { accessToken, refreshToken }: Token.Toke
 
 const pauses = ["0 seconds", "59999 millis", "60 seconds", "1 hour", "7 hours"] as const
 
-const policies = [["refuse", layer], ["revoke", layerWith({ replay: "revoke" })]] as const
+const replays = ["refuse", "revoke"] as const
 
 describe("a replay", () => {
   for (const pause of pauses) {
@@ -64,37 +58,46 @@ describe("a replay", () => {
       }).pipe(Effect.provide(layer)))
   }
 
-  for (const [replay, services] of policies) {
-    it.effect(`is reported with its user and its reason (${replay})`, () =>
-      Effect.gen(function*() {
-        const replays: Array<OAuth.Replay> = []
-        const onReplay = (replay: OAuth.Replay) => Effect.sync(() => void replays.push(replay))
+  for (const replay of replays) {
+    it.effect(`is recorded with its application, user, address and reason (${replay})`, () => {
+      const recorded: Array<Audit.Acted> = []
+      const record = (entry: Audit.Entry) => void (entry._tag === "Acted" && recorded.push(entry))
+      return Effect.gen(function*() {
+        const from = { address: "192.0.2.7" }
         const { client, code, first, user } = yield* connected
         const second = yield* refresh(client, first.refreshToken, key)
         yield* TestClock.adjust("59 seconds")
-        yield* refresh(client, first.refreshToken, { ...key, onReplay })
-        yield* refusal(exchange(client, Redacted.make(`${Redacted.value(code)}x`), { onReplay }))
-        yield* refusal(refresh(client, Redacted.make(`${Redacted.value(first.refreshToken)}x`), { onReplay }))
-        yield* refusal(refresh(yield* makeClient(), first.refreshToken, { onReplay }))
-        expect(replays).toEqual([])
-        yield* refusal(refresh(client, first.refreshToken, { onReplay }))
-        yield* refusal(exchange(client, code, { onReplay }))
+        yield* refresh(client, first.refreshToken, { ...key, ...from })
+        yield* refusal(exchange(client, Redacted.make(`${Redacted.value(code)}x`), from))
+        yield* refusal(refresh(client, Redacted.make(`${Redacted.value(first.refreshToken)}x`), from))
+        yield* refusal(refresh(yield* makeClient(), first.refreshToken, from))
+        expect(recorded).toEqual([])
+        yield* refusal(refresh(client, first.refreshToken, from))
+        yield* refusal(exchange(client, code, from))
         yield* tokensOf(client, user)
         yield* TestClock.adjust("1 minute")
-        yield* refusal(refresh(client, second.refreshToken, { onReplay }))
+        yield* refusal(refresh(client, second.refreshToken, from))
         const third = yield* tokensOf(client, user)
         yield* refresh(client, third.refreshToken)
         yield* TestClock.adjust("1 minute")
-        yield* refusal(refresh(client, third.refreshToken, { onReplay }))
+        yield* refusal(refresh(client, third.refreshToken, from))
         const last = replay === "revoke" ? "replayed" : "replaced"
-        expect(replays).toEqual(
-          ["replaced", "used", "superseded", last].map((reason) => ({ userId: user.id, reason }))
+        expect(recorded).toMatchObject(
+          ["replaced", "used", "superseded", last].map((detail) => ({
+            action: "replay_refused",
+            actor: { applicationId: client.id },
+            subject: { userId: user.id },
+            address: "192.0.2.7",
+            detail
+          }))
         )
-      }).pipe(Effect.provide(services)))
+      }).pipe(Effect.provide(layerWith({ replay }, record)))
+    })
   }
 })
 
-for (const [replay, services] of policies) {
+for (const replay of replays) {
+  const services = layerWith({ replay })
   describe(`two lines of one user (${replay})`, () => {
     it.effect("the later one supersedes the refresh token of the earlier one, and nothing else", () =>
       Effect.gen(function*() {

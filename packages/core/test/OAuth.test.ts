@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Deliveries, Event, type Grant, GrantStore, Memory, OAuth, Subscriptions, type Token } from "@startlist/core"
+import { Deliveries, Event, Grant, Memory, OAuth, Subscriptions, type Token } from "@startlist/core"
 import { Effect, Layer, Option, Redacted, TestClock } from "effect"
 import {
   authenticate,
@@ -249,8 +249,8 @@ describe("a revocation by the application", () => {
   it.effect("is saved, whatever was saved since it was decided, by the user and by the application", () => {
     let before: Effect.Effect<unknown> = Effect.void
     const contested = Layer.effect(
-      GrantStore.GrantStore,
-      Effect.map(GrantStore.GrantStore, (grants) => ({
+      Grant.GrantStore,
+      Effect.map(Grant.GrantStore, (grants) => ({
         ...grants,
         save: (change: Grant.Change) =>
           Effect.suspend(() => {

@@ -2,8 +2,7 @@
 import { expect, it } from "@effect/vitest"
 import {
   Deliveries,
-  Events,
-  GrantStore,
+  Grant,
   Memory,
   OAuth,
   PersonalData,
@@ -66,7 +65,7 @@ it.effect("an erasure revokes the grants, clears the registrations, and can be r
 it.effect("an erasure notifies the applications, and clears events of registrations that the server stores itself", () =>
   Effect.gen(function*() {
     const { erase } = yield* PersonalData.PersonalData
-    const { registrationChanged } = yield* Events.Events
+    const { notify } = yield* Registrations.Registrations
     const { insert } = yield* Subscription.SubscriptionStore
     const [user, client] = [yield* makeUser(), yield* makeClient()]
     yield* consent(client, user)
@@ -80,7 +79,7 @@ it.effect("an erasure notifies the applications, and clears events of registrati
     }
     const [mine, other] = [Registration.RegistrationId.make(70), Registration.RegistrationId.make(71)]
     const updates = { ...Registration.emptyUpdates, comment: "x" }
-    yield* Effect.forEach([mine, other], (id) => registrationChanged({ id, parties, updates }))
+    yield* Effect.forEach([mine, other], (id) => notify({ id, parties, updates }))
     yield* erase(user.id, [mine])
     const { list } = yield* Deliveries.Deliveries
     const found = yield* list({ applicationId: Option.none(), state: Option.none(), after: Option.none(), limit: 9 })
@@ -108,7 +107,7 @@ it.effect("an erased user cannot consent, neither to a new application nor to on
 
 /** Stores that erase a user before each save of a grant of that user. */
 const erasedMeanwhile = Layer.map(Memory.layer, (stores) => {
-  const [grants, persons] = [Context.get(stores, GrantStore.GrantStore), Context.get(stores, PersonStore.PersonStore)]
+  const [grants, persons] = [Context.get(stores, Grant.GrantStore), Context.get(stores, PersonStore.PersonStore)]
   return Faults.intercept(stores, (operation, effect, [change]) => {
     if (operation !== "GrantStore.save") return effect
     const { grant } = change as Parameters<typeof grants.save>[0]

@@ -1,11 +1,12 @@
 /** Law 1b: all successful repeats of one request give the same answer, until it is used, revoked or too old. */
 import { describe, expect, it } from "@effect/vitest"
-import { type Application, GrantStore, Memory, OAuth, Services, type User } from "@startlist/core"
+import { type Application, Audit, Grant, Memory, OAuth, Services, type User } from "@startlist/core"
 import { ScriptedCallbacks, TestSecrets, TestUsers } from "@startlist/testing"
 import { Duration, Effect, Either, Layer, Option, Redacted, TestClock } from "effect"
 import {
   authenticate,
   type Client,
+  connected,
   consent,
   exchange,
   layer,
@@ -13,24 +14,16 @@ import {
   makeClient,
   makeUser,
   refresh,
-  refusal,
-  tokensOf
+  refusal
 } from "./support/fixture.ts"
 
 const key = (text: string) => ({ idempotencyKey: Option.some(text) })
 
 const grantOf = (application: Application.ApplicationId, user: User.UserId) =>
   Effect.flatMap(
-    GrantStore.GrantStore,
+    Grant.GrantStore,
     (grants) => Effect.map(Effect.flatten(grants.find(application, user)), ({ grant }) => grant)
   )
-
-/** A client with its first pair. */
-const connected = Effect.gen(function*() {
-  const client = yield* makeClient()
-  const user = yield* makeUser()
-  return { client, user, first: yield* tokensOf(client, user) }
-})
 
 const revokeByUser = (client: Client, user: User.User) =>
   Effect.flatMap(OAuth.OAuth, (oauth) => oauth.revokeByUser(client.id, user.id))
@@ -128,7 +121,7 @@ describe("a refresh that is sent again", () => {
       const stores = yield* Layer.build(Layer.mergeAll(Memory.layer, TestUsers.layer, ScriptedCallbacks.layer))
       const node = (label: string, keys: readonly [string, ...ReadonlyArray<string>]) =>
         Services.layer.pipe(
-          Layer.provideMerge(TestSecrets.layer(label, keys)),
+          Layer.provideMerge(Layer.merge(Audit.none, TestSecrets.layer(label, keys))),
           Layer.provideMerge(Layer.succeedContext(stores))
         )
       const { client, first, second } = yield* Effect.gen(function*() {

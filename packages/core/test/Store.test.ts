@@ -6,7 +6,6 @@ import {
   DeliveryQueue,
   Event,
   Grant,
-  GrantStore,
   Retention,
   Store,
   Subscription
@@ -76,7 +75,7 @@ it.effect("a request to a callback ends at its deadline, even if its caller cann
 describe("a grant", () => {
   it.effect("has room for twenty live access tokens and twenty codes: the oldest go first", () =>
     Effect.gen(function*() {
-      const grants = yield* GrantStore.GrantStore
+      const grants = yield* Grant.GrantStore
       const client = yield* makeClient()
       const user = yield* makeUser()
       const codes = yield* Effect.replicateEffect(consent(client, user), 21)
@@ -93,7 +92,7 @@ describe("a grant", () => {
 
   it.effect("loses expired tokens and codes with its next save", () =>
     Effect.gen(function*() {
-      const grants = yield* GrantStore.GrantStore
+      const grants = yield* Grant.GrantStore
       const client = yield* makeClient()
       const user = yield* makeUser()
       const first = yield* tokensOf(client, user)
@@ -105,7 +104,7 @@ describe("a grant", () => {
 
   it.effect("keeps an expired token behind a live one, since the last tokens are those of the present line", () =>
     Effect.gen(function*() {
-      const grants = yield* GrantStore.GrantStore
+      const grants = yield* Grant.GrantStore
       const client = yield* makeClient()
       const user = yield* makeUser()
       yield* tokensOf(client, user)
@@ -122,7 +121,7 @@ describe("a grant", () => {
 
   it.effect("is empty after a revocation", () =>
     Effect.gen(function*() {
-      const grants = yield* GrantStore.GrantStore
+      const grants = yield* Grant.GrantStore
       const client = yield* makeClient()
       const user = yield* makeUser()
       yield* tokensOf(client, user)
@@ -136,7 +135,7 @@ describe("a delivery that has ended", () => {
   const exhausted = Effect.gen(function*() {
     const subscriptions = yield* Subscription.SubscriptionStore
     const store = yield* DeliveryQueue.DeliveryQueue
-    const grants = yield* GrantStore.GrantStore
+    const grants = yield* Grant.GrantStore
     const client = yield* makeClient()
     const user = yield* makeUser()
     const now = yield* DateTime.now

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Application, GrantStore, Memory, OAuth, Secrets, Services, Token, User } from "@startlist/core"
+import { Application, Audit, Grant, Memory, OAuth, Secrets, Services, Token, User } from "@startlist/core"
 import { ScriptedCallbacks, TestSecrets, TestUsers } from "@startlist/testing"
 import { Effect, FastCheck, Layer, Option, Redacted } from "effect"
 
@@ -66,8 +66,8 @@ describe("a code or token", () => {
       }
     }).pipe(Effect.provide(
       Services.layer.pipe(
-        Layer.provide(Layer.succeed(GrantStore.GrantStore, deaf)),
-        Layer.provide([Memory.layer, TestUsers.layer, TestSecrets.layer("token"), ScriptedCallbacks.layer])
+        Layer.provide(Layer.succeed(Grant.GrantStore, deaf)),
+        Layer.provide([Audit.none, Memory.layer, TestUsers.layer, TestSecrets.layer("token"), ScriptedCallbacks.layer])
       )
     )))
 })
@@ -76,4 +76,4 @@ const none = Option.none()
 
 const asked = () => Effect.dieMessage("the store was asked")
 
-const deaf: GrantStore.GrantStore["Type"] = { find: asked, listByApplication: asked, listByUser: asked, save: asked }
+const deaf: Grant.GrantStore["Type"] = { find: asked, listByApplication: asked, listByUser: asked, save: asked }

@@ -2,17 +2,17 @@ import { describe, expect, it } from "@effect/vitest"
 import {
   type Application,
   Applications,
+  Audit,
   Callbacks,
   Delivery,
   DeliveryQueue,
   Event,
   Grant,
-  GrantStore,
   Memory,
   Policy,
   Registration,
+  type Services,
   Store,
-  type Stores,
   Subscription,
   Worker
 } from "@startlist/core"
@@ -36,10 +36,10 @@ const { Behaviour } = ScriptedCallbacks
 
 const policy: Policy.Policy.Service = { ...Policy.documented, deliveryJitter: 0 }
 
-const layerWith = (stores: Layer.Layer<Stores.Stores> = Memory.layer) =>
+const layerWith = (stores: Layer.Layer<Services.Stores> = Memory.layer) =>
   Applications.layer.pipe(
     Layer.provideMerge(ScriptedCallbacks.layer),
-    Layer.provideMerge(TestSecrets.layer("worker")),
+    Layer.provideMerge(Layer.merge(Audit.none, TestSecrets.layer("worker"))),
     Layer.provideMerge(TestUsers.layer),
     Layer.provideMerge(stores)
   )
@@ -65,7 +65,7 @@ let events = 0
 /** Saves events about these objects for one application together, in this order. */
 const queue = (applicationId: Application.ApplicationId, objects: ReadonlyArray<number>) =>
   Effect.gen(function*() {
-    const grants = yield* GrantStore.GrantStore
+    const grants = yield* Grant.GrantStore
     const user = yield* makeUser()
     const now = yield* DateTime.now
     const outgoing = objects.map((objectId) => ({

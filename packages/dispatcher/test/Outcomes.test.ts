@@ -1,6 +1,6 @@
 /** Whatever resolvers, sockets and receivers do, no error escapes and every delivery ends. */
 import { expect, it } from "@effect/vitest"
-import { Callbacks, Memory, Policy, Worker } from "@startlist/core"
+import { Audit, Callbacks, Memory, Policy, Worker } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
 import { TestSecrets } from "@startlist/testing"
 import { make } from "@startlist/testing/internal/fixture"
@@ -133,7 +133,7 @@ const delivered = (callbackUrl: string) =>
     yield* f.subscription(app, callbackUrl)
     const event = f.event(1, yield* DateTime.now, { trace: Option.none() })
     const id = yield* Effect.fromNullable((yield* f.deliveryQueue.enqueue(f.outgoing(app, event)))[0])
-    yield* Effect.forkScoped(Worker.run)
+    yield* Effect.forkScoped(Effect.provide(Worker.run, Audit.none))
     return yield* Effect.repeat(Effect.delay(Effect.map(f.deliveries.find(id), Option.getOrThrow), "20 millis"), {
       until: ({ state }) => state !== "pending"
     })

@@ -1,12 +1,13 @@
 /**
  * Startlist as one layer for Effect servers: all services of the core, deliveries, retention and limits on guesses,
- * given stores, callbacks, secrets and users.
+ * given stores, callbacks, secrets, users and an audit.
  */
+import type { Audit } from "@startlist/core/Audit"
 import type { Callbacks } from "@startlist/core/Callbacks"
 import * as Retention from "@startlist/core/Retention"
 import type { Secrets } from "@startlist/core/Secrets"
 import * as Services from "@startlist/core/Services"
-import type { Stores } from "@startlist/core/Stores"
+import type { Stores } from "@startlist/core/Services"
 import type { UserStore } from "@startlist/core/User"
 import * as Worker from "@startlist/core/Worker"
 import * as FailureLimit from "@startlist/http/FailureLimit"
@@ -28,7 +29,7 @@ export const layer = (
 ): Layer.Layer<
   Services.Services | FailureLimit.FailureLimit,
   never,
-  Stores | Callbacks | Secrets | UserStore
+  Stores | Callbacks | Secrets | UserStore | Audit
 > =>
   Layer.mergeAll(
     Services.layer,

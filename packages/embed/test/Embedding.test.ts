@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { Applications, Deliveries, Memory, Policy, Subscriptions } from "@startlist/core"
+import { Applications, Audit, Deliveries, Memory, Policy, Subscriptions } from "@startlist/core"
 import { Embedding } from "@startlist/embed"
 import { ScriptedCallbacks, TestSecrets, TestUsers, VirtualTime } from "@startlist/testing"
 import { DateTime, Duration, Effect, Layer, Option, Redacted } from "effect"
@@ -7,7 +7,7 @@ import { DateTime, Duration, Effect, Layer, Option, Redacted } from "effect"
 const layer = (options: Embedding.Options) =>
   Embedding.layer(options).pipe(
     Layer.provideMerge(
-      Layer.mergeAll(Memory.layer, TestUsers.layer, ScriptedCallbacks.layer, TestSecrets.layer("embedding"))
+      Layer.mergeAll(Audit.none, Memory.layer, TestUsers.layer, ScriptedCallbacks.layer, TestSecrets.layer("embedding"))
     ),
     Layer.provide(Layer.succeed(Policy.Policy, { ...Policy.documented, deliveryRetention: Duration.hours(1) }))
   )

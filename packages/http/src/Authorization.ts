@@ -22,7 +22,7 @@ import { findRepeated } from "@startlist/core/Application"
 import { OAuth } from "@startlist/core/OAuth"
 import type { StoreError } from "@startlist/core/Store"
 import type { User } from "@startlist/core/User"
-import { type Action, Audit, Party, recorded } from "./Audit.ts"
+import { type Action, Audit, Entry, Party, uninterrupted } from "@startlist/core/Audit"
 import { redirect, type Request, type Response } from "./Http.ts"
 import { findAmbiguous, get, type Parameters, parseClientId, write } from "./Parameters.ts"
 import { describe } from "./Refusal.ts"
@@ -103,7 +103,7 @@ const append = (uri: string, parameters: Fields): string => {
 }
 
 /** The authorization endpoint without pages, over the core. */
-export const make: Effect.Effect<Authorization, never, OAuth> = Effect.gen(function*() {
+export const make: Effect.Effect<Authorization, never, Audit | HttpConfig | OAuth> = Effect.gen(function*() {
   const oauth = yield* OAuth
   const audit = yield* Audit
   const { issuer } = yield* HttpConfig
@@ -156,7 +156,7 @@ export const make: Effect.Effect<Authorization, never, OAuth> = Effect.gen(funct
 
   const record = (action: Action, user: User, checked: AuthorizationRequest, { address }: Request) =>
     Effect.flatMap(DateTime.now, (at) =>
-      audit.record({
+      audit.record(Entry.Acted({
         at,
         action,
         actor: Party.User({ userId: user.id }),
@@ -164,7 +164,7 @@ export const make: Effect.Effect<Authorization, never, OAuth> = Effect.gen(funct
         address,
         // A consent with another role ends the tokens of the former one.
         detail: `as ${user.role}`
-      }))
+      })))
 
   const consent = (request: Request, checked: AuthorizationRequest, user: User) =>
     Effect.gen(function*() {
@@ -178,7 +178,7 @@ export const make: Effect.Effect<Authorization, never, OAuth> = Effect.gen(funct
 
   return {
     check,
-    allow: (request, checked, user) => recorded(consent(request, checked, user)),
+    allow: (request, checked, user) => uninterrupted(consent(request, checked, user)),
     deny: (request, checked, user) =>
       Effect.as(record("consent_refused", user, checked, request), sendBack(denied(checked))),
     sendBack

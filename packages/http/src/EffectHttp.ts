@@ -41,7 +41,7 @@ export interface Options {
 export const app = (
   handler: Http.Handler,
   options: Options = {}
-): Effect.Effect<HttpApp.Default<never, Scope.Scope>> =>
+): Effect.Effect<HttpApp.Default<never, Scope.Scope>, never, HttpConfig> =>
   Effect.map(HttpConfig, ({ trustedProxies }) => {
     const trusted = parseNetworks(trustedProxies)
     const timeout = Duration.decode(options.timeout ?? "30 seconds")

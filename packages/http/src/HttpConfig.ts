@@ -1,5 +1,6 @@
 /** Public addresses, trusted proxies and other settings of the HTTP side. */
 import * as Context from "effect/Context"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Fingerprint } from "@startlist/core/Secrets"
 
@@ -31,9 +32,11 @@ export const local: HttpConfig.Service = {
 }
 
 /** Settings of the HTTP side. By default, those of a service on this machine. */
-export class HttpConfig extends Context.Reference<HttpConfig>()("@startlist/http/HttpConfig", {
-  defaultValue: (): HttpConfig.Service => local
-}) {}
+/** Settings of the HTTP side. */
+export class HttpConfig extends Context.Tag("@startlist/http/HttpConfig")<HttpConfig, HttpConfig.Service>() {}
+
+/** `local`, for development and tests. */
+export const layerLocal: Layer.Layer<HttpConfig> = Layer.succeed(HttpConfig, local)
 
 const parts = (url: string): readonly [origin: string, path: string] => {
   const [, origin = "", path = ""] = /^([a-z]+:\/\/[^/]+)(\/.*)?$/i.exec(url) ?? []

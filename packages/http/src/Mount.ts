@@ -46,7 +46,7 @@ const flattened = <Group extends Routes<unknown>>(groups: ReadonlyArray<Group>) 
 export const make = <Group extends Routes<unknown>, R = never>(
   groups: ReadonlyArray<Group>,
   options: Options<R> = {}
-): Effect.Effect<Handler, never, Effect.Effect.Context<Group> | R> =>
+): Effect.Effect<Handler, never, Effect.Effect.Context<Group> | HttpConfig | R> =>
   Effect.gen(function*() {
     const paths = new Set<string>()
     const served = Effect.provideService(MountedPaths, { has: (path) => paths.has(path) })

@@ -43,7 +43,7 @@ export interface Options {
  *
  * Configure the server with `harden`: it must keep at least 200 headers of a request (`maxHeadersCount`).
  */
-export const listener = (handler: Handler, options: Options = {}): Effect.Effect<RequestListener> =>
+export const listener = (handler: Handler, options: Options = {}): Effect.Effect<RequestListener, never, HttpConfig> =>
   Effect.gen(function*() {
     const { trustedProxies } = yield* HttpConfig
     const run = makeRunner(yield* Effect.runtime<never>())
@@ -155,7 +155,7 @@ export const guard: Effect.Effect<NodeGuard, never, OAuth> = Effect.gen(function
  */
 export const start = async <Provided, E, Needed>(
   handler: Effect.Effect<Handler, never, Needed>,
-  layer: Complete<Provided, E, Needed>,
+  layer: Complete<Provided, E, Needed | HttpConfig>,
   options: Options = {}
 ): Promise<{ readonly listener: RequestListener; readonly dispose: () => Promise<void> }> => {
   const { dispose, value } = await startLayers(Effect.flatMap(handler, (made) => listener(made, options)), layer)

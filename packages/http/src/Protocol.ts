@@ -1,6 +1,8 @@
 /** The routes of the documented API (requirements §4.2 to §4.9), and its metadata. */
+import type { HttpConfig } from "./HttpConfig.ts"
 import * as Effect from "effect/Effect"
 import type { Applications } from "@startlist/core/Applications"
+import type { Audit } from "@startlist/core/Audit"
 import type { OAuth } from "@startlist/core/OAuth"
 import type { Secrets } from "@startlist/core/Secrets"
 import type { Subscriptions } from "@startlist/core/Subscriptions"
@@ -23,7 +25,7 @@ type Routes<R> = Effect.Effect<ReadonlyArray<Route>, never, R>
 /**
  * `/oauth/token`, `/oauth/revoke`, `/oauth/introspect` and the metadata. See `Authorization` for `/oauth/authorize`.
  */
-export const oauth: Routes<Applications | OAuth | Secrets | FailureLimit> = Effect.all([
+export const oauth: Routes<Applications | Audit | HttpConfig | OAuth | Secrets | FailureLimit> = Effect.all([
   Token.make,
   Revoke.make,
   Introspect.make,
@@ -40,7 +42,9 @@ export const webhooks: Routes<Applications | OAuth | Secrets | Subscriptions | F
 ])
 
 /** All of these routes. `@startlist/pages` has the pages. */
-export const routes: Routes<Applications | OAuth | Secrets | Subscriptions | FailureLimit | UserStore> = Effect.map(
+export const routes: Routes<
+  Applications | Audit | HttpConfig | OAuth | Secrets | Subscriptions | FailureLimit | UserStore
+> = Effect.map(
   Effect.all([oauth, athlete, webhooks]),
   (made) => made.flat()
 )

@@ -49,7 +49,7 @@ export type WebHandler = (request: Request, connection?: Connection) => Promise<
  * off, and the endpoint refuses it. A body that does not arrive in time gets 408. A request that is refused because of
  * its head is refused without reading its body.
  */
-export const handler = (handler: Http.Handler, options: Options = {}): Effect.Effect<WebHandler> =>
+export const handler = (handler: Http.Handler, options: Options = {}): Effect.Effect<WebHandler, never, HttpConfig> =>
   Effect.gen(function*() {
     const { trustedProxies } = yield* HttpConfig
     const runPromiseExit = Runtime.runPromiseExit(yield* Effect.runtime<never>())
@@ -118,7 +118,7 @@ export const guard: Effect.Effect<WebGuard, never, OAuth> = Effect.gen(function*
  */
 export const start = async <Provided, E, Needed>(
   mounted: Effect.Effect<Http.Handler, never, Needed>,
-  layer: Complete<Provided, E, Needed>,
+  layer: Complete<Provided, E, Needed | HttpConfig>,
   options: Options = {}
 ): Promise<{ readonly handler: WebHandler; readonly dispose: () => Promise<void> }> => {
   const { dispose, value } = await startLayers(Effect.flatMap(mounted, (made) => handler(made, options)), layer)

@@ -3,7 +3,6 @@
  *
  * Each module is a namespace of its own: `Protocol.routes`, `NodeHttp.listener`.
  */
-export * as Audit from "./Audit.ts"
 export * as Authorization from "./Authorization.ts"
 export * as Compression from "./Compression.ts"
 export * as EffectHttp from "./EffectHttp.ts"

@@ -1,7 +1,7 @@
 import { type HttpApp, HttpServer, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server"
-import { EffectHttp, type Http, Mount, NodeHttp, Refusal, type Router, WebHttp } from "@startlist/http"
+import { EffectHttp, type Http, HttpConfig, Mount, NodeHttp, Refusal, type Router, WebHttp } from "@startlist/http"
 import { it } from "@effect/vitest"
 import { Effect, Layer, Logger, type Scope } from "effect"
 import { createServer } from "node:http"
@@ -49,6 +49,12 @@ BindingLaws.suite(
   (handler, options) => Effect.flatMap(EffectHttp.app(handler, options), serveApp)
 )
 
+const webHandler = (...made: Parameters<typeof WebHttp.handler>) =>
+  Effect.provide(WebHttp.handler(...made), HttpConfig.layerLocal)
+
+const effectApp = (...made: Parameters<typeof EffectHttp.app>) =>
+  Effect.provide(EffectHttp.app(...made), HttpConfig.layerLocal)
+
 describe("a body that other middleware has read is refused, and the reason is logged", () => {
   const logging = () => {
     const logged: Array<string> = []
@@ -60,7 +66,7 @@ describe("a body that other middleware has read is refused, and the reason is lo
   it.live("by the Web binding", () =>
     Effect.gen(function*() {
       const { layer, logged } = logging()
-      const handle = yield* Effect.provide(WebHttp.handler(BindingLaws.echo), layer)
+      const handle = yield* Effect.provide(webHandler(BindingLaws.echo), layer)
       const request = new Request("http://club.example/", { method: "POST", body: "a=b" })
       yield* Effect.promise(() => request.text())
       expect((yield* Effect.promise(() => handle(request))).status).toBe(500)
@@ -70,7 +76,7 @@ describe("a body that other middleware has read is refused, and the reason is lo
   it.scopedLive("by the Effect binding", () =>
     Effect.gen(function*() {
       const { layer, logged } = logging()
-      const app = yield* EffectHttp.app(BindingLaws.echo)
+      const app = yield* effectApp(BindingLaws.echo)
       const port = yield* serveApp(
         HttpServerRequest.HttpServerRequest.pipe(
           Effect.flatMap(({ text }) => Effect.orDie(text)),
@@ -96,10 +102,10 @@ describe("a body that breaks off gets 408, and no endpoint gets its beginning", 
     })
   const bindings: Readonly<Record<string, Effect.Effect<Response>>> = {
     "the Web binding": Effect.flatMap(
-      WebHttp.handler(handler),
+      webHandler(handler),
       (handle) => Effect.promise(() => handle(breakingOff()))
     ),
-    "the Effect binding": Effect.flatten(EffectHttp.app(handler)).pipe(
+    "the Effect binding": Effect.flatten(effectApp(handler)).pipe(
       Effect.provideService(HttpServerRequest.HttpServerRequest, HttpServerRequest.fromWeb(breakingOff())),
       Effect.scoped,
       Effect.map((response) => HttpServerResponse.toWeb(response))
@@ -126,7 +132,7 @@ describe("the Web binding reads the head of a request before its body", () => {
       Effect.gen(function*() {
         let pulls = 0
         const body = new ReadableStream({ pull: () => void pulls++ }, { highWaterMark: 0 })
-        const handle = yield* WebHttp.handler(BindingLaws.answering(() => Effect.succeed(BindingLaws.ok("served"))))
+        const handle = yield* webHandler(BindingLaws.answering(() => Effect.succeed(BindingLaws.ok("served"))))
         const request = new Request("http://club.example/", {
           ...streaming,
           headers: headers.map(([name, value]) => [name, value]),
@@ -155,8 +161,11 @@ describe("the Web binding reads the head of a request before its body", () => {
           methods: { POST: () => Effect.succeed(BindingLaws.ok("served")) },
           refuse
         }
-        const mounted = yield* Mount.make([Effect.succeed([route])], { prefix: "/connect" })
-        const handle = yield* WebHttp.handler(mounted)
+        const mounted = yield* Effect.provide(
+          Mount.make([Effect.succeed([route])], { prefix: "/connect" }),
+          HttpConfig.layerLocal
+        )
+        const handle = yield* webHandler(mounted)
         const request = new Request(`http://club.example${path}`, { ...streaming, method, body })
         expect((yield* Effect.promise(() => handle(request))).status).toBe(status)
         expect([pulls, request.bodyUsed]).toEqual([0, false])
@@ -165,7 +174,7 @@ describe("the Web binding reads the head of a request before its body", () => {
 
   it.live("a request that may have a body is read, and waits for it", () =>
     Effect.gen(function*() {
-      const handle = yield* WebHttp.handler(BindingLaws.echo)
+      const handle = yield* webHandler(BindingLaws.echo)
       const body = new ReadableStream({
         pull: (controller) => {
           controller.enqueue(new TextEncoder().encode("a=b"))

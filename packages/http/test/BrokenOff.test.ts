@@ -1,6 +1,6 @@
 /** A client that disconnects right after a request cannot prevent its audit entry. */
 import { expect } from "@effect/vitest"
-import type { Audit } from "@startlist/http"
+import type { Audit } from "@startlist/core"
 import { Deferred, Effect, Fiber, TestClock } from "effect"
 import * as Browser from "../../pages/test/support/Browser.ts"
 import { Service } from "../../pages/test/support/Service.ts"

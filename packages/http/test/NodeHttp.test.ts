@@ -1,5 +1,5 @@
 import { it } from "@effect/vitest"
-import { Http, NodeHttp } from "@startlist/http"
+import { Http, HttpConfig, NodeHttp } from "@startlist/http"
 import { Deferred, Effect, Fiber, Logger, Queue, Runtime } from "effect"
 import type { IncomingMessage } from "node:http"
 import { connect } from "node:net"
@@ -7,7 +7,10 @@ import { describe, expect } from "vitest"
 import { answering, echo, ok, raw, send } from "./support/BindingLaws.ts"
 import { listen } from "./support/listen.ts"
 
-const serve = Effect.flatMap(NodeHttp.listener(echo), listen)
+const listener = (...made: Parameters<typeof NodeHttp.listener>) =>
+  Effect.provide(NodeHttp.listener(...made), HttpConfig.layerLocal)
+
+const serve = Effect.flatMap(listener(echo), listen)
 
 describe("the node:http binding, in addition to the laws of all bindings", () => {
   it.scopedLive("uses the path of an absolute target", () =>
@@ -22,12 +25,12 @@ describe("the node:http binding, in addition to the laws of all bindings", () =>
 
   it.scopedLive("uses the target that the client sent, even if a framework has shortened it", () =>
     Effect.gen(function*() {
-      const listener = yield* NodeHttp.listener(echo)
+      const shortened = yield* listener(echo)
       const port = yield* listen((request, response) => {
         const cut: IncomingMessage & { originalUrl?: string } = request
         cut.originalUrl = request.url ?? ""
         cut.url = "/token"
-        listener(cut, response)
+        shortened(cut, response)
       })
       expect((yield* send(port, "/connect/token?a=b")).body).toContain("\"path\":\"/connect/token\",\"query\":\"a=b\"")
     }))
@@ -36,9 +39,9 @@ describe("the node:http binding, in addition to the laws of all bindings", () =>
     Effect.gen(function*() {
       const logged: Array<string> = []
       const logger = Logger.make(({ message }) => void logged.push(String(message)))
-      const listener = yield* Effect.provide(NodeHttp.listener(echo), Logger.replace(Logger.defaultLogger, logger))
+      const handle = yield* Effect.provide(listener(echo), Logger.replace(Logger.defaultLogger, logger))
       const port = yield* listen((request, response) => {
-        request.resume().once("end", () => queueMicrotask(() => listener(request, response)))
+        request.resume().once("end", () => queueMicrotask(() => handle(request, response)))
       })
       expect((yield* send(port, "/", { method: "POST", body: "a=b" })).status).toBe(500)
       expect(logged).toEqual([expect.stringContaining("was read before")])
@@ -73,12 +76,12 @@ describe("limits of the node:http binding", () => {
   it.scopedLive("a client that does not read its response in time is disconnected, with its waiting requests", () =>
     Effect.gen(function*() {
       const big: Http.Response = { status: 200, headers: {}, body: new Uint8Array(50_000_000) }
-      const listener = yield* NodeHttp.listener(() => Effect.succeed(big), { timeout: "200 millis" })
+      const hurried = yield* listener(() => Effect.succeed(big), { timeout: "200 millis" })
       const closed = yield* Deferred.make<void>()
       const runtime = yield* Effect.runtime<never>()
       const port = yield* listen((request, response) => {
         request.socket.once("close", () => Runtime.runFork(runtime)(Deferred.succeed(closed, undefined)))
-        listener(request, response)
+        hurried(request, response)
       })
       yield* Effect.fork(unread(port, get + get))
       yield* Deferred.await(closed)
@@ -94,11 +97,11 @@ describe("limits of the node:http binding", () => {
           Effect.onInterrupt(() => Queue.offer(seen, `${path} is interrupted`))
         )
       const late: Array<string> = []
-      const listener = yield* NodeHttp.listener(handler, {
+      const limited = yield* listener(handler, {
         limitOf: ({ path }) => path === "/copy" ? undefined : "50 millis",
         onLate: ({ path }, { status }, limit) => late.push(`${path} ${status} ${limit}`)
       })
-      const port = yield* listen(listener)
+      const port = yield* listen(limited)
       expect((yield* send(port, "/other")).status).toBe(503)
       expect((yield* send(port, "/copy")).body).toBe("copied")
       expect(late).toEqual(["/other 503 50"])
@@ -114,7 +117,7 @@ describe("limits of the node:http binding", () => {
       const held = yield* Deferred.make<void>()
       const handler = answering(() => Effect.uninterruptible(Effect.as(Deferred.await(held), ok("done"))))
       const options = { capacity: 1, limitOf: () => "50 millis" as const }
-      const port = yield* Effect.flatMap(NodeHttp.listener(handler, options), listen)
+      const port = yield* Effect.flatMap(listener(handler, options), listen)
       const late = yield* send(port, "/")
       expect([late.status, late.headers["retry-after"], late.headers["connection"]]).toEqual([503, "5", "close"])
       expect((yield* send(port, "/")).body).toBe("Busy")
@@ -124,7 +127,7 @@ describe("limits of the node:http binding", () => {
   it.scopedLive("a client that sends more than is read gets its whole response", () =>
     Effect.gen(function*() {
       const answer = "a".repeat(3_000_000)
-      const port = yield* Effect.flatMap(NodeHttp.listener(() => Effect.succeed(ok(answer))), listen)
+      const port = yield* Effect.flatMap(listener(() => Effect.succeed(ok(answer))), listen)
       const length = Http.maxSwallowedBytes + 1
       for (const announced of [length + 1, 4 * length]) {
         const head = `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${announced}\r\n\r\n`
@@ -143,7 +146,7 @@ describe("limits of the node:http binding", () => {
         Effect.zipRight(Deferred.await(held)),
         Effect.as(ok("served"))
       )
-      const port = yield* Effect.flatMap(NodeHttp.listener(answering(() => slow), { capacity: 1 }), listen)
+      const port = yield* Effect.flatMap(listener(answering(() => slow), { capacity: 1 }), listen)
       const first = yield* Effect.fork(send(port, "/"))
       yield* Deferred.await(started)
       const refused = yield* send(port, "/")
@@ -167,7 +170,7 @@ describe("limits of the node:http binding", () => {
           running--
           return ok(path)
         })
-      const port = yield* Effect.flatMap(NodeHttp.listener(handler), listen)
+      const port = yield* Effect.flatMap(listener(handler), listen)
       const paths = Array.from({ length: 600 }, (_, i) => `/${i}`)
       const requests = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
       const answers = yield* raw(
@@ -181,7 +184,7 @@ describe("limits of the node:http binding", () => {
   it.scopedLive("a connection that exceeds the number of waiting requests is closed, and no other", () =>
     Effect.gen(function*() {
       const port = yield* Effect.flatMap(
-        NodeHttp.listener(({ path }) => path === "/slow" ? Effect.never : Effect.succeed(ok(""))),
+        listener(({ path }) => path === "/slow" ? Effect.never : Effect.succeed(ok(""))),
         listen
       )
       expect(yield* raw(port, "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1100))).toBe("")

@@ -32,7 +32,6 @@ import { HttpConfig } from "@startlist/http/HttpConfig"
 import * as AccountErasure from "./accounts/AccountErasure.ts"
 import { AccountStore } from "./accounts/AccountStore.ts"
 import * as LocalAccounts from "./accounts/LocalAccounts.ts"
-import * as ownersHeld from "./accounts/ownersHeld.ts"
 import * as AuditLog from "./data/AuditLog.ts"
 import * as Backup from "./data/Backup.ts"
 import * as DatabaseClock from "./data/DatabaseClock.ts"
@@ -48,13 +47,11 @@ import { Member } from "./processes/Member.ts"
 import { type Configuration, InvalidConfiguration, origin, publicUrls } from "./settings/Configuration.ts"
 import { logDoubts } from "./settings/Warnings.ts"
 import * as Status from "./Status.ts"
-import * as DeliveryMetrics from "./telemetry/DeliveryMetrics.ts"
 import * as Gauges from "./telemetry/Gauges.ts"
 import * as Log from "./telemetry/Log.ts"
 import * as Metrics from "./telemetry/Metrics.ts"
 import * as RequestLog from "./telemetry/RequestLog.ts"
 import * as RequestMetrics from "./telemetry/RequestMetrics.ts"
-import * as TokenMetrics from "./telemetry/TokenMetrics.ts"
 
 /** The log line of a complete start, with the next step for the operator. */
 const startLine = (configuration: Configuration, url: string, database: string): string => {
@@ -152,7 +149,11 @@ const makeHandler = Effect.fnUntraced(
 )
 
 /** The public URLs, which may depend on the port. */
-const layerSite = (configuration: Configuration, keys: Keys.Keys, url: string): Layer.Layer<never, never, Secrets> =>
+const layerSite = (
+  configuration: Configuration,
+  keys: Keys.Keys,
+  url: string
+): Layer.Layer<HttpConfig, never, Secrets> =>
   Layer.unwrapEffect(Effect.map(Secrets, (secrets) => {
     return Layer.succeed(HttpConfig, {
       ...publicUrls(configuration, url),
@@ -164,10 +165,10 @@ const layerSite = (configuration: Configuration, keys: Keys.Keys, url: string): 
 
 /** With a collector, each delivery attempt is a span in the trace of its event. */
 const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks> => {
-  const dispatcher = DeliveryMetrics.layerCallbacks(Dispatcher.layerWith({
+  const dispatcher = Dispatcher.layerWith({
     allow: configuration.callbackAllow.flatMap((cidr) => Option.toArray(parseBlock(cidr))),
     traceparent: configuration.callbackTraceparent
-  }))
+  })
   return Option.isSome(configuration.otlp.traces)
     ? Layer.unwrapEffect(Effect.map(telemetry, ({ layerCallbacks }) => layerCallbacks(dispatcher)))
     : dispatcher
@@ -176,16 +177,13 @@ const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks> =>
 /** The core's services and the sign-in. */
 const layerCore = (configuration: Configuration, keys: Keys.Keys, failureLimit: Layer.Layer<FailureLimit>) =>
   Layer.mergeAll(
-    ownersHeld.layer.pipe(
-      Layer.provideMerge(AccountErasure.layer),
-      Layer.provideMerge(TokenMetrics.layer(Services.layer))
-    ),
+    Layer.provideMerge(AccountErasure.layer, Services.layer),
     LocalAccounts.layerWith(keys.masterKeys),
     Backup.layer(configuration.dataDir),
-    AuditLog.layerAudit,
     SharedLimits.layer(failureLimit),
     Layer.succeed(PasswordLimits, configuration.loginLimits)
   ).pipe(
+    Layer.provideMerge(AuditLog.layerAudit),
     Layer.provideMerge(layerCallbacks(configuration)),
     Layer.provideMerge(Layer.orDie(NodeSecrets.layerWith(Keys.masterKeysOf(keys)))),
     Layer.provideMerge(Layer.succeed(Policy, configuration.policy))
@@ -258,7 +256,7 @@ export const run = (configuration: Configuration, onListening: OnListening = () 
     return yield* node(configuration, keys, onListening).pipe(
       Effect.provide(
         layerCore(configuration, keys, process.failureLimit).pipe(
-          Layer.provideMerge(DeliveryMetrics.layerStores(Storage.layer(configuration, keys)))
+          Layer.provideMerge(Storage.layer(configuration, keys))
         )
       )
     )

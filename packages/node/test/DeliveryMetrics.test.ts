@@ -1,8 +1,8 @@
 /** Metrics of deliveries: by final state, and by receiver for those that fail. */
 import { expect, it } from "@effect/vitest"
-import { DateTime, Effect, Layer, Metric, MetricState, Option, Stream } from "effect"
-import { type Application, type Delivery, DeliveryQueue, type Event, type Subscription } from "@startlist/core"
-import * as Deliveries from "../src/telemetry/DeliveryMetrics.ts"
+import { DateTime, Metric, MetricState, Option } from "effect"
+import { type Application, Audit, type Delivery, type Event, type Subscription } from "@startlist/core"
+import { count } from "../src/telemetry/Counters.ts"
 
 /** Identifiers above this one belong to this test: other tests in the process use the same series. */
 const own = 1_000_000
@@ -52,37 +52,25 @@ const ended = (application: number, state: Delivery.State): Delivery.Delivery =>
   endedAt: Option.some(now)
 })
 
-const queue = DeliveryQueue.DeliveryQueue.of({
-  claim: () => Effect.succeed([]),
-  settle: (settlements) => Effect.succeed(settlements.map(({ delivery }) => delivery.id)),
-  release: () => Effect.succeed([]),
-  wakeUps: Stream.empty,
-  enqueue: () => Effect.succeed([]),
-  cancel: () => Effect.succeed(0),
-  again: () => Effect.succeedNone
+it("an application has its own series after its first failure, at most 200 applications", () => {
+  const settleAll = (...deliveries: ReadonlyArray<Delivery.Delivery>) =>
+    deliveries.forEach((delivery) => count(Audit.Entry.DeliverySettled({ delivery })))
+  const { other: before = 0 } = counts("delivered")
+  const { other: failedBefore = 0 } = counts("exhausted")
+  const [failing, delivering] = [own + 7, own + 8]
+  settleAll(
+    ended(failing, "delivered"),
+    ended(failing, "exhausted"),
+    ended(failing, "delivered"),
+    ended(delivering, "delivered")
+  )
+  expect(counts("delivered")).toEqual({ [failing]: 1, other: before + 2 })
+  expect(counts("exhausted")[failing]).toBe(1)
+  const seriesBefore = applications()
+  settleAll(...Array.from({ length: 250 }, (_, i) => ended(own + 100 + i, "exhausted")))
+  const room = 200 - seriesBefore
+  const failed = counts("exhausted")
+  expect(applications()).toBe(200)
+  expect([failed[own + 99 + room], failed[own + 100 + room]]).toEqual([1, undefined])
+  expect(failed["other"]).toBe(failedBefore + 250 - room)
 })
-
-it.effect("an application has its own series after its first failure, at most 200 applications", () =>
-  Effect.gen(function*() {
-    const { settle } = yield* DeliveryQueue.DeliveryQueue
-    const settleAll = (...deliveries: ReadonlyArray<Delivery.Delivery>) =>
-      settle(deliveries.map((delivery) => ({ delivery, token: "claim" })))
-    const { other: before = 0 } = counts("delivered")
-    const { other: failedBefore = 0 } = counts("exhausted")
-    const [failing, delivering] = [own + 7, own + 8]
-    yield* settleAll(
-      ended(failing, "delivered"),
-      ended(failing, "exhausted"),
-      ended(failing, "delivered"),
-      ended(delivering, "delivered")
-    )
-    expect(counts("delivered")).toEqual({ [failing]: 1, other: before + 2 })
-    expect(counts("exhausted")[failing]).toBe(1)
-    const seriesBefore = applications()
-    yield* settleAll(...Array.from({ length: 250 }, (_, i) => ended(own + 100 + i, "exhausted")))
-    const room = 200 - seriesBefore
-    const failed = counts("exhausted")
-    expect(applications()).toBe(200)
-    expect([failed[own + 99 + room], failed[own + 100 + room]]).toEqual([1, undefined])
-    expect(failed["other"]).toBe(failedBefore + 250 - room)
-  }).pipe(Effect.provide(Deliveries.layerStores(Layer.succeed(DeliveryQueue.DeliveryQueue, queue)))))

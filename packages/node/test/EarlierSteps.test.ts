@@ -5,7 +5,7 @@
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { describe, expect, it } from "@effect/vitest"
-import { Application, Delivery, GrantStore, Registration, Subscription } from "@startlist/core"
+import { Application, Delivery, Grant, Registration, Subscription } from "@startlist/core"
 import { Migrations, Postgres, Users } from "@startlist/postgres"
 import { Effect, Layer, Option } from "effect"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
@@ -66,7 +66,7 @@ const read = Effect.gen(function*() {
     Effect.flatMap(Subscription.SubscriptionStore, ({ findByApplication }) => findByApplication(application.id))
   )
   const { grant } = yield* Effect.flatten(
-    Effect.flatMap(GrantStore.GrantStore, ({ find }) => find(application.id, user.id))
+    Effect.flatMap(Grant.GrantStore, ({ find }) => find(application.id, user.id))
   )
   const registration = yield* Effect.flatten(
     Effect.flatMap(Registration.RegistrationStore, ({ find }) => find(Registration.RegistrationId.make(1)))

@@ -2,7 +2,17 @@
 import { HttpServer } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server"
-import { Applications, Deliveries, Memory, Registration, Registrations, Services, User, Worker } from "@startlist/core"
+import {
+  Applications,
+  Audit,
+  Deliveries,
+  Memory,
+  Registration,
+  Registrations,
+  Services,
+  User,
+  Worker
+} from "@startlist/core"
 import { ApplicationId } from "@startlist/core/Application"
 import {
   EffectHttp,
@@ -27,7 +37,7 @@ import { LoopServer } from "@startlist/test-support/LoopServer"
 /** A bound socket, whose address is known, and a function that serves a handler on it. */
 interface Bound {
   readonly origin: string
-  readonly serve: (handler: Http.Handler) => Effect.Effect<void, never, Scope.Scope>
+  readonly serve: (handler: Http.Handler) => Effect.Effect<void, never, HttpConfig.HttpConfig | Scope.Scope>
 }
 
 const listening = Effect.acquireRelease(
@@ -71,7 +81,7 @@ const services = Worker.layer.pipe(
   Layer.provideMerge(TestAccounts.layer),
   Layer.provideMerge(TestUsers.layer),
   Layer.provideMerge(
-    Layer.mergeAll(Memory.layer, EmbeddedServer.callbacks, NodeSecrets.layerDrawn, FailureLimit.layerMemory)
+    Layer.mergeAll(Audit.none, Memory.layer, EmbeddedServer.callbacks, NodeSecrets.layerDrawn, FailureLimit.layerMemory)
   )
 )
 

@@ -1,4 +1,5 @@
 /** Values computed on first use: an interrupted first caller does not affect others. */
+import { HttpConfig } from "@startlist/http"
 import { describe, expect, it } from "@effect/vitest"
 import { Memory } from "@startlist/core"
 import { Accounts } from "@startlist/pages"
@@ -66,5 +67,5 @@ describe("a value that is computed on first use", () => {
         if (get === undefined) return expect.fail(`no GET of ${path}`)
         expect(yield* askTwice(get({ ...request, path }, []))).toMatchObject({ status: 200 })
       }
-    }))
+    }).pipe(Effect.provide(HttpConfig.layerLocal)))
 })

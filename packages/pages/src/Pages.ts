@@ -1,6 +1,7 @@
 /** The routes that people see. */
 import * as Effect from "effect/Effect"
 import type { Applications } from "@startlist/core/Applications"
+import type { Audit } from "@startlist/core/Audit"
 import type { Deliveries } from "@startlist/core/Deliveries"
 import type { OAuth } from "@startlist/core/OAuth"
 import type { UserStore } from "@startlist/core/User"
@@ -21,6 +22,7 @@ import * as SharedRoutes from "./internal/SharedRoutes.ts"
 import * as Security from "./internal/Security.ts"
 import * as ReferencePages from "./internal/ReferencePages.tsx"
 import * as ServicePages from "./internal/ServicePages.tsx"
+import type { HttpConfig } from "@startlist/http/HttpConfig"
 import * as Protocol from "@startlist/http/Protocol"
 import type { Route } from "@startlist/http/Router"
 import type { FailureLimit } from "@startlist/http/FailureLimit"
@@ -33,7 +35,7 @@ const compressedRoute = (route: Route): Route => ({ ...route, isCompressed: true
 const compressed = <R>(routes: Routes<R>): Routes<R> => Effect.map(routes, (made) => made.map(compressedRoute))
 
 /** `/oauth/authorize`: the page that asks for consent (requirements §4.1). */
-export const consent: Routes<OAuth | UserStore | Authentication> = compressed(Effect.map(
+export const consent: Routes<Audit | Authentication | HttpConfig | OAuth | UserStore> = compressed(Effect.map(
   Effect.all([Authorize.make, SharedRoutes.make]),
   ([authorize, others]) => [authorize, ...others]
 ))
@@ -42,7 +44,7 @@ export const consent: Routes<OAuth | UserStore | Authentication> = compressed(Ef
  * `/account/applications`: a user's authorised applications, and their revocation (requirements §1). `/account` leads
  * there.
  */
-export const account: Routes<OAuth | Authentication> = compressed(Effect.map(
+export const account: Routes<Audit | Authentication | HttpConfig | OAuth> = compressed(Effect.map(
   Effect.all([
     AccountApplications.make,
     Effect.all([SharedRoutes.alias("/account", "/account/applications")]),
@@ -56,7 +58,7 @@ export const account: Routes<OAuth | Authentication> = compressed(Effect.map(
  * leads there.
  */
 export const developer: Routes<
-  Applications | Deliveries | OAuth | Secrets | Subscriptions | FailureLimit | Authentication
+  Applications | Audit | Authentication | Deliveries | HttpConfig | OAuth | Secrets | Subscriptions | FailureLimit
 > = compressed(
   Effect.map(
     Effect.all([
@@ -72,14 +74,23 @@ export const developer: Routes<
 
 /** Consent, authorised applications and developer pages, for servers with any kind of sign-in. */
 export const routes: Routes<
-  Applications | Deliveries | OAuth | Secrets | Subscriptions | FailureLimit | Authentication | UserStore
+  | Applications
+  | Audit
+  | Authentication
+  | Deliveries
+  | HttpConfig
+  | OAuth
+  | Secrets
+  | Subscriptions
+  | FailureLimit
+  | UserStore
 > = Effect.map(
   Effect.all([consent, account, developer]),
   (made) => made.flat()
 )
 
 /** `/`, for a server that is only Startlist: links to its other pages. */
-export const welcome: Effect.Effect<Route, never, Authentication> = Effect.map(
+export const welcome: Effect.Effect<Route, never, Authentication | HttpConfig> = Effect.map(
   ServicePages.makeWelcome,
   compressedRoute
 )
@@ -88,26 +99,29 @@ export const welcome: Effect.Effect<Route, never, Authentication> = Effect.map(
  * `/docs` and `/docs/{group}`: the API, in the frame of the pages and without scripts. `document` is an OpenAPI document, in
  * JSON text.
  */
-export const reference = (document: Effect.Effect<string>): Routes<never> => compressed(ReferencePages.make(document))
+export const reference = (document: Effect.Effect<string>): Routes<HttpConfig> =>
+  compressed(ReferencePages.make(document))
 
 /**
  * `/login` and `/logout`, passwords and sessions: for a service that signs users in itself, with `Sessions.layer`.
  * `/.well-known/change-password` leads to `/account/security`, and `/login/` to `/login`.
  */
-export const signIn: Routes<Accounts | OAuth | Secrets | FailureLimit | UserStore> = compressed(Effect.map(
-  Effect.all([
-    Login.make,
-    Security.make,
+export const signIn: Routes<Accounts | Audit | FailureLimit | HttpConfig | OAuth | Secrets | UserStore> = compressed(
+  Effect.map(
     Effect.all([
-      SharedRoutes.alias("/login/", "/login"),
-      SharedRoutes.alias("/.well-known/change-password", "/account/security")
-    ])
-  ]),
-  (made) => made.flat()
-))
+      Login.make,
+      Security.make,
+      Effect.all([
+        SharedRoutes.alias("/login/", "/login"),
+        SharedRoutes.alias("/.well-known/change-password", "/account/security")
+      ])
+    ]),
+    (made) => made.flat()
+  )
+)
 
 /** Answers requests without a route: JSON for programs, a page for people. */
-export const notFound: Effect.Effect<Handler> = Effect.map(ErrorPage.make, ({ refuse }) => {
+export const notFound: Effect.Effect<Handler, never, HttpConfig> = Effect.map(ErrorPage.make, ({ refuse }) => {
   const handler = Protocol.notFound(refuse)
   const compress = Compression.make()
   return Object.assign(

@@ -77,7 +77,7 @@ export const csrfOf = (session: Redacted.Redacted<string>, secrets: Secrets.Serv
   (user === undefined ? "" : `for-${user.id}.`) + secrets.hash(`csrf:${Redacted.value(session)}`)
 
 /** Authentication by the session cookie, with sign-in at `/login` and sign-out at `/logout`. */
-export const layer: Layer.Layer<Authentication, never, Accounts | Secrets> = Layer.effect(
+export const layer: Layer.Layer<Authentication, never, Accounts | HttpConfig | Secrets> = Layer.effect(
   Authentication,
   Effect.gen(function*() {
     const accounts = yield* Accounts

@@ -84,7 +84,7 @@ export interface SignInLimit {
 }
 
 /** The limits over the counters of `FailureLimit`. */
-export const make: Effect.Effect<SignInLimit, never, Accounts | FailureLimit> = Effect.gen(function*() {
+export const make: Effect.Effect<SignInLimit, never, Accounts | FailureLimit | HttpConfig> = Effect.gen(function*() {
   const accounts = yield* Accounts
   const counters = yield* FailureLimit
   const limits = yield* PasswordLimits

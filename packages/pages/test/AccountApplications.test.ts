@@ -1,5 +1,5 @@
 import { describe, expect } from "@effect/vitest"
-import { GrantStore } from "@startlist/core"
+import { Grant } from "@startlist/core"
 import { ApplicationId } from "@startlist/core/Application"
 import { Effect, Option } from "effect"
 import * as Browser from "./support/Browser.ts"
@@ -49,7 +49,7 @@ describe("/account/applications", () => {
         world.browser.post(action, hidden, { origin: "https://evil.test" })
       ]
       for (const attempt of attempts) expect((yield* attempt).status).toBe(403)
-      const grants = yield* GrantStore.GrantStore
+      const grants = yield* Grant.GrantStore
       const found = yield* grants.find(ApplicationId.make(Number(world.client.client_id)), world.athlete.id)
       expect(Option.map(found, ({ grant }) => grant.status)).toEqual(Option.some("active"))
       expect((yield* world.athleteWith(access_token)).status).toBe(200)

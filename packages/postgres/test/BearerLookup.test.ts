@@ -1,6 +1,6 @@
 /** Law 14 adds no lookup: state and epoch of the application come with the grant. */
 import { expect, it } from "@effect/vitest"
-import { Applications, OAuth, Services } from "@startlist/core"
+import { Applications, Audit, OAuth, Services } from "@startlist/core"
 import { Database, Postgres, Users } from "@startlist/postgres"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
@@ -20,7 +20,7 @@ it.live(
       )
       const layer = Services.layer.pipe(
         Layer.provideMerge(stores),
-        Layer.provide([fixtures.callbacks, Postgres.layer({ url })])
+        Layer.provide([Audit.none, fixtures.callbacks, Postgres.layer({ url })])
       )
       yield* Effect.gen(function*() {
         const applications = yield* Applications.Applications

@@ -1,6 +1,6 @@
 /** Law 12 in one process: two writers, one of them killed again and again, and a reader. `EVENT_LOG_SECONDS=60` lasts a minute. */
 import { expect, it } from "@effect/vitest"
-import { Application, Delivery, DeliveryQueue, Event, Memory, type Stores, Subscription, User } from "@startlist/core"
+import { Application, Delivery, DeliveryQueue, Event, Memory, type Services, Subscription, User } from "@startlist/core"
 import { Embedded } from "@startlist/postgres"
 import { SqlClient } from "@effect/sql"
 import { Clock, Context, DateTime, Effect, Fiber, Layer, Option, Random, Redacted } from "effect"
@@ -92,7 +92,7 @@ const readBesideWriters = Effect.gen(function*() {
   }
 })
 
-const stores: ReadonlyArray<readonly [string, Layer.Layer<Stores.Stores, unknown>]> = [
+const stores: ReadonlyArray<readonly [string, Layer.Layer<Services.Stores, unknown>]> = [
   ["in memory", Memory.layer],
   ["on the embedded database", embedded]
 ]

@@ -5,7 +5,6 @@ import {
   Delivery,
   DeliveryQueue,
   Grant,
-  GrantStore,
   Registration,
   Registrations,
   Subscription,
@@ -32,7 +31,7 @@ const told = Effect.gen(function*() {
     secrets: [],
     createdAt: instant(0)
   }, Redacted.make("whsec_x"))
-  const grants = yield* GrantStore.GrantStore
+  const grants = yield* Grant.GrantStore
   const grant = Grant.Grant.make({
     applicationId,
     userId,

@@ -6,7 +6,6 @@ import {
   DeliveryQueue,
   Event,
   Grant,
-  GrantStore,
   PersonStore,
   Registration,
   Subscription,
@@ -64,7 +63,7 @@ const everything = Effect.gen(function*() {
   yield* applications.saveSigningSecrets(
     { ...signing, version: signing.version + 1 }
   )
-  const grants = yield* GrantStore.GrantStore
+  const grants = yield* Grant.GrantStore
   yield* grants.listByUser(user)
   yield* grants.listByApplication(application, 10)
   yield* several((id) => users.find(User.UserId.make(id)))

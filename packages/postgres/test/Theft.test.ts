@@ -1,7 +1,7 @@
 /** With the whole database, the keys, or both, but without a token, nobody can create a token that is accepted. */
 import { it } from "@effect/vitest"
 import { Applications, Grant, OAuth, Secrets, Token, type User } from "@startlist/core"
-import { GrantStore } from "@startlist/core/GrantStore"
+import { GrantStore } from "@startlist/core/Grant"
 import { Users } from "@startlist/postgres"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"

@@ -8,7 +8,7 @@
  * Each law makes its own users and applications. The suite can share a database with other suites that run before or
  * after it, in any order. The laws of the queue end deliveries that others left pending.
  */
-import type { Stores } from "@startlist/core/Stores"
+import type { Stores } from "@startlist/core/Services"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { atomicityLaws } from "./internal/atomicityLaws.ts"

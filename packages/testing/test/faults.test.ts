@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Application, Grant, GrantStore, Memory, Policy, Secrets, Subscription, User } from "@startlist/core"
+import { Application, Grant, Memory, Policy, Secrets, Subscription, User } from "@startlist/core"
 import { Clock, DateTime, Duration, Effect, Exit, Fiber, Layer, Option, TestClock } from "effect"
 import * as Faults from "../src/Faults.ts"
 
@@ -95,7 +95,7 @@ describe("a fault", () => {
   it.effect("that conflicts befalls a compare-and-set that would succeed, and nothing else", () =>
     Effect.gen(function*() {
       const faults = yield* Faults.Faults
-      const grants = yield* GrantStore.GrantStore
+      const grants = yield* Grant.GrantStore
       const userId = User.UserId.make(1)
       const applicationId = Application.ApplicationId.make(1)
       const now = yield* DateTime.now

@@ -6,7 +6,8 @@
  *   Program.check(program, { seed }).pipe(Effect.provide(Memory.layer)))
  * ```
  */
-import type { Stores } from "@startlist/core/Stores"
+import * as Audit from "@startlist/core/Audit"
+import type { Stores } from "@startlist/core/Services"
 import * as Policy from "@startlist/core/Policy"
 import * as Services from "@startlist/core/Services"
 import * as Clock from "effect/Clock"
@@ -81,7 +82,7 @@ const run = (
     })
     const everything = Services.layer.pipe(
       Layer.provideMerge(ScriptedCallbacks.layer),
-      Layer.provideMerge(TestSecrets.layer(label)),
+      Layer.provideMerge(Layer.merge(Audit.none, TestSecrets.layer(label))),
       Layer.provideMerge(Layer.merge(Layer.succeedContext(watched), TestUsers.layerAfter(lastUserId)))
     )
     return yield* Effect.scoped(

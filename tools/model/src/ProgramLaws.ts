@@ -1,5 +1,5 @@
 /** The laws of the whole system over any stores, as a suite: generated programs. */
-import type { Stores } from "@startlist/core/Stores"
+import type { Stores } from "@startlist/core/Services"
 import { forAll, law } from "@startlist/testing/Law"
 import * as Suite from "@startlist/testing/Suite"
 import * as FastCheck from "effect/FastCheck"

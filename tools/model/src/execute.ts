@@ -1,9 +1,9 @@
 /** Carries out the operations of a program. */
+import type { Audit } from "@startlist/core/Audit"
 import type { Callbacks } from "@startlist/core/Callbacks"
 import * as Retention from "@startlist/core/Retention"
 import type { Secrets } from "@startlist/core/Secrets"
-import type { Services } from "@startlist/core/Services"
-import type { Stores } from "@startlist/core/Stores"
+import type { Services, Stores } from "@startlist/core/Services"
 import type { UserStore } from "@startlist/core/User"
 import * as Worker from "@startlist/core/Worker"
 import * as Clock from "effect/Clock"
@@ -21,7 +21,7 @@ import { observed } from "./performed.ts"
 import { createApplication, createUser } from "./performEvents.ts"
 import { choose, type ProgramFixture } from "./programFixture.ts"
 
-type Everything = Stores | UserStore | TestUsers | Services | Callbacks | ScriptedCallbacks | Secrets
+type Everything = Audit | Stores | UserStore | TestUsers | Services | Callbacks | ScriptedCallbacks | Secrets
 
 type Executed = Effect.Effect<ReadonlyArray<HistoryEntry>, never, Everything | VirtualTime.VirtualTime>
 

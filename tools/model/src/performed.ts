@@ -1,7 +1,6 @@
 /** Prepared operations of a program, and their history entries. */
-import type { Stores } from "@startlist/core/Stores"
 import { type Fingerprint, Secrets } from "@startlist/core/Secrets"
-import type { Services } from "@startlist/core/Services"
+import type { Services, Stores } from "@startlist/core/Services"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

@@ -1,5 +1,5 @@
 /** Fixtures of the tests of the stores. */
-import { Callbacks, Secrets, Services, type Stores } from "@startlist/core"
+import { Audit, Callbacks, Secrets, Services } from "@startlist/core"
 import { NodeSecrets } from "@startlist/http"
 import { type Database, Postgres, Seal, Users } from "@startlist/postgres"
 import { Effect, Layer, Option, Redacted } from "effect"
@@ -25,12 +25,12 @@ const answered = (body: string) =>
 const noRetry = { retryAfter: Option.none() }
 
 /** The services over a database, with real secrets. */
-export const services = <A, E>(database: Layer.Layer<Stores.Stores | Database.Database | A, E, Seal.Seal>) =>
+export const services = <A, E>(database: Layer.Layer<Services.Stores | Database.Database | A, E, Seal.Seal>) =>
   Services.layer.pipe(
     Layer.provideMerge(Users.layer),
     Layer.provideMerge(database),
     Layer.provide([seal, callbacks]),
-    Layer.provideMerge(secrets),
+    Layer.provideMerge(Layer.merge(Audit.none, secrets)),
     Layer.orDie
   )
 

@@ -14,6 +14,7 @@ import {
 } from "@startlist/client"
 import {
   Applications,
+  Audit,
   Deliveries,
   Memory,
   OAuth,
@@ -23,7 +24,7 @@ import {
   type User,
   Worker
 } from "@startlist/core"
-import { FailureLimit, Mount, Protocol, WebHttp } from "@startlist/http"
+import { FailureLimit, HttpConfig, Mount, Protocol, WebHttp } from "@startlist/http"
 import {
   ApplicationReceiver,
   Promises,
@@ -246,9 +247,9 @@ export const check = (
 ): Effect.Effect<void> => {
   let application: ReturnType<typeof makeApplication> | undefined
   const receiver = ApplicationReceiver.layer((request) => application?.receive(request) ?? Promise.reject(request))
-  const service = Layer.mergeAll(Worker.layer, FailureLimit.layerMemory).pipe(
+  const service = Layer.mergeAll(Worker.layer, FailureLimit.layerMemory, HttpConfig.layerLocal).pipe(
     Layer.provideMerge(Services.layer),
-    Layer.provideMerge(Layer.mergeAll(Memory.layer, TestSecrets.layer("club"), TestUsers.layer, receiver))
+    Layer.provideMerge(Layer.mergeAll(Audit.none, Memory.layer, TestSecrets.layer("club"), TestUsers.layer, receiver))
   )
   return Effect.gen(function*() {
     const { add } = yield* TestUsers.TestUsers

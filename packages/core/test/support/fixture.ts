@@ -1,12 +1,13 @@
 /** The services of the core over the stores in memory, with scripted receivers. */
 import {
   Applications,
+  Audit,
   type Authorization,
   Memory,
   OAuth,
   Policy,
   Services,
-  type Stores,
+  TokenRequests,
   type User
 } from "@startlist/core"
 import { ScriptedCallbacks, TestSecrets, TestUsers } from "@startlist/testing"
@@ -15,9 +16,10 @@ import { Effect, Layer, Option, Redacted } from "effect"
 export const redirectUri = "https://app.example.test/callback"
 export const callbackUrl = "https://app.example.test/hook"
 
-/** All services over these stores. */
-export const layerOver = (stores: Layer.Layer<Stores.Stores>) =>
+/** All services over these stores. `record` gets the entries of the audit. */
+export const layerOver = (stores: Layer.Layer<Services.Stores>, record: (entry: Audit.Entry) => void = () => {}) =>
   Services.layer.pipe(
+    Layer.provideMerge(Layer.succeed(Audit.Audit, { record: (entry) => Effect.sync(() => record(entry)) })),
     Layer.provideMerge(ScriptedCallbacks.layer),
     Layer.provideMerge(TestSecrets.layer("test")),
     Layer.provideMerge(TestUsers.layer),
@@ -25,8 +27,8 @@ export const layerOver = (stores: Layer.Layer<Stores.Stores>) =>
   )
 
 /** All services in memory, with these changes of the documented policy. */
-export const layerWith = (policy: Partial<Policy.Policy.Service> = {}) =>
-  layerOver(Memory.layer).pipe(Layer.provide(Layer.succeed(Policy.Policy, { ...Policy.documented, ...policy })))
+export const layerWith = (policy: Partial<Policy.Policy.Service> = {}, record?: (entry: Audit.Entry) => void) =>
+  layerOver(Memory.layer, record).pipe(Layer.provide(Layer.succeed(Policy.Policy, { ...Policy.documented, ...policy })))
 
 export const layer = layerWith()
 
@@ -84,7 +86,7 @@ export const consent = (
 export const exchange = (
   client: Applications.ClientCredentials,
   code: Redacted.Redacted<string>,
-  presented: Partial<OAuth.Exchange> = {}
+  presented: Partial<TokenRequests.Exchange> = {}
 ) =>
   Effect.flatMap(
     OAuth.OAuth,
@@ -95,10 +97,18 @@ export const exchange = (
 export const tokensOf = (client: Client, user: User.User) =>
   Effect.flatMap(consent(client, user), (code) => exchange(client, code))
 
+/** A client with its first pair. */
+export const connected = Effect.gen(function*() {
+  const client = yield* makeClient()
+  const user = yield* makeUser()
+  const code = yield* consent(client, user)
+  return { client, code, user, first: yield* exchange(client, code) }
+})
+
 export const refresh = (
   client: Applications.ClientCredentials,
   token: Redacted.Redacted<string>,
-  presented: Partial<OAuth.Refresh> = {}
+  presented: Partial<TokenRequests.Refresh> = {}
 ) => Effect.flatMap(OAuth.OAuth, (oauth) => oauth.refresh({ client, token, ...presented }))
 
 /** "good", or the tag of its failure. */

@@ -5,8 +5,9 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Option from "effect/Option"
+import * as Audit from "@startlist/core/Audit"
 import type { Callbacks } from "@startlist/core/Callbacks"
-import type { Stores } from "@startlist/core/Stores"
+import type { Stores } from "@startlist/core/Services"
 import { documented, Policy } from "@startlist/core/Policy"
 import type { Secrets } from "@startlist/core/Secrets"
 import { StoreError } from "@startlist/core/Store"
@@ -167,6 +168,7 @@ const layerOf = (options: Options) => {
   return Embedding.layer(options).pipe(
     Layer.provideMerge(Layer.mergeAll(stores, layerUsers(findUser), callbacks, secrets)),
     Layer.provideMerge(Layer.mergeAll(
+      Audit.none,
       Layer.succeed(Policy, { ...documented, ...policy }),
       Layer.succeed(HttpConfig, {
         authUrl: place,

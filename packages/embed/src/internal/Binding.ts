@@ -10,7 +10,6 @@ import { Applications, type Registered } from "@startlist/core/Applications"
 import { Deliveries } from "@startlist/core/Deliveries"
 import { DeliveryId } from "@startlist/core/Delivery"
 import { Sequence, Updates } from "@startlist/core/Event"
-import { Events } from "@startlist/core/Events"
 import { OAuth } from "@startlist/core/OAuth"
 import { PersonalData } from "@startlist/core/PersonalData"
 import { emptyUpdates, type Registration, RegistrationId } from "@startlist/core/Registration"
@@ -94,7 +93,6 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
   Effect.gen(function*() {
     const applications = yield* Applications
     const registrations = yield* Registrations
-    const events = yield* Events
     const oauth = yield* OAuth
     const subscriptions = yield* Subscriptions
     const deliveries = yield* Deliveries
@@ -212,7 +210,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
             return { ok: false, reason: "invalid", field: "sequence", message: "an integer from 0 to 2^53 - 1" }
           }
           const changed = { id: registration.value, parties: Plain.fromParties(parties), sequence, updates }
-          return run(Effect.map(events.registrationChanged(changed), (eventId) => ({ ok: true, eventId }) as const))
+          return run(Effect.map(registrations.notify(changed), (eventId) => ({ ok: true, eventId }) as const))
         }
       },
       grants: {
@@ -251,7 +249,10 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
             { ok: false, ...impossible("user_id") },
             (user) =>
               Effect.map(personalData.erase(user, ids.value), (revoked) =>
-                ({ ok: true, revoked }) as const)
+                ({ ok: true, revoked }) as const).pipe(
+                  Effect.catchTag("OwnsApplications", () =>
+                    Effect.succeed({ ok: false, reason: "owns_applications" } as const))
+                )
           )
         }
       },
@@ -260,7 +261,8 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
           onId(applicationOf(applicationId), undefined, (application) =>
             Effect.map(
               subscriptions.findByApplication(application),
-              (found) => Option.getOrUndefined(Option.map(found, Plain.toSubscription))
+              (found) =>
+                Option.getOrUndefined(Option.map(found, Plain.toSubscription))
             ))
       },
       deliveries: {

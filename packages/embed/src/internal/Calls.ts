@@ -102,12 +102,13 @@ export interface Calls {
      * Erases a person in one save, and says how many grants it has revoked. Afterwards no text of the person is stored, and
      * the applications are notified. Refuses every later consent and registration of this user: the identifier must not be
      * given to another person. `registrationIds`: registrations of the person that your server stores itself. Stop reporting
-     * their texts first. If the promise rejects, repeat the call.
+     * their texts first. `owns_applications`: end these applications, or give them another owner. If the promise rejects, repeat
+     * the call.
      */
     readonly erase: (
       userId: number,
       registrationIds?: ReadonlyArray<number>
-    ) => Promise<Plain.Result<{ readonly revoked: number }, Plain.Invalid>>
+    ) => Promise<Plain.Result<{ readonly revoked: number }, Plain.Invalid | Plain.OwnsApplications>>
   }
   readonly subscriptions: {
     /** The application's one subscription. */

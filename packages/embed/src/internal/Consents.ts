@@ -1,4 +1,6 @@
 /** `/oauth/authorize` for your own consent page: the checked request, and both answers to it. */
+import type { HttpConfig } from "@startlist/http/HttpConfig"
+import type { Audit } from "@startlist/core/Audit"
 import type { AuthorizationRequest } from "@startlist/core/Authorization"
 import type { OAuth } from "@startlist/core/OAuth"
 import type { StoreError } from "@startlist/core/Store"
@@ -60,7 +62,7 @@ const requestOf = (query: string, address: string): Request => ({
 
 const sentBack = (response: Response): SentBack => ({ redirect: header(response, "location") ?? "" })
 
-export const make = (run: Run): Effect.Effect<Consents, never, OAuth> =>
+export const make = (run: Run): Effect.Effect<Consents, never, Audit | HttpConfig | OAuth> =>
   Effect.map(Authorization.make, ({ allow, check, deny, sendBack }) => {
     type Refused = { readonly ok: false } & (SentBack | NotAnswered)
     const refuse = (refused: SentBack | NotAnswered) => Effect.succeed<Refused>({ ok: false, ...refused })

@@ -23,6 +23,11 @@ export interface NotFound {
   readonly reason: "not_found"
 }
 
+/** The person still owns applications. */
+export interface OwnsApplications {
+  readonly reason: "owns_applications"
+}
+
 /** An input is not acceptable. `field` is the name on the wire: `redirect_uris`, `athlete_id`, … */
 export interface Invalid {
   readonly reason: "invalid"

@@ -1,6 +1,6 @@
 /** Starts a server from layers in one call, and tests the compiler's error for a missing layer. */
-import { Memory, Services } from "@startlist/core"
-import { FailureLimit, Mount, NodeHttp, NodeSecrets, Protocol, WebHttp } from "@startlist/http"
+import { Audit, Memory, Services } from "@startlist/core"
+import { FailureLimit, HttpConfig, Mount, NodeHttp, NodeSecrets, Protocol, WebHttp } from "@startlist/http"
 import { Authentication, Pages } from "@startlist/pages"
 import { ScriptedCallbacks, TestUsers } from "@startlist/testing"
 import { Effect, Layer } from "effect"
@@ -20,8 +20,10 @@ const authentication = Layer.succeed(Authentication.Authentication, {
 })
 
 const services = Services.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Memory.layer, TestUsers.layer, ScriptedCallbacks.layer, NodeSecrets.layerDrawn)),
-  Layer.provideMerge(FailureLimit.layerMemory)
+  Layer.provideMerge(
+    Layer.mergeAll(Audit.none, Memory.layer, TestUsers.layer, ScriptedCallbacks.layer, NodeSecrets.layerDrawn)
+  ),
+  Layer.provideMerge(Layer.merge(FailureLimit.layerMemory, HttpConfig.layerLocal))
 )
 
 const everything = Mount.make([Protocol.routes, Pages.routes], { notFound: Pages.notFound })
@@ -65,21 +67,21 @@ describe("start", () => {
 
 /** Programs by name, with the layers of each. */
 const programs = {
-  complete: "Layer.merge(services, FailureLimit.layerMemory)",
-  missing: "services",
-  needed: "Layer.merge(noCallbacks, FailureLimit.layerMemory)"
+  complete: "Layer.mergeAll(services, FailureLimit.layerMemory, HttpConfig.layerLocal)",
+  missing: "Layer.merge(services, HttpConfig.layerLocal)",
+  needed: "Layer.mergeAll(noCallbacks, FailureLimit.layerMemory, HttpConfig.layerLocal)"
 }
 
 const programOf = (layer: string): string =>
-  `import { Memory, Services } from "@startlist/core"
-import { FailureLimit, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
+  `import { Audit, Memory, Services } from "@startlist/core"
+import { FailureLimit, HttpConfig, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
 import { ScriptedCallbacks, TestUsers } from "@startlist/testing"
 import { Layer } from "effect"
-const ports = Layer.mergeAll(Memory.layer, TestUsers.layer, NodeSecrets.layerDrawn)
+const ports = Layer.mergeAll(Audit.none, Memory.layer, TestUsers.layer, NodeSecrets.layerDrawn)
 const services = Services.layer.pipe(Layer.provideMerge(Layer.merge(ports, ScriptedCallbacks.layer)))
 const noCallbacks = Services.layer.pipe(Layer.provideMerge(ports))
 void NodeHttp.start(Mount.make([Protocol.routes]), ${layer})
-void [services, noCallbacks, FailureLimit]
+void [services, noCallbacks, FailureLimit, HttpConfig]
 `
 
 /** Output of the compiler for all programs. */

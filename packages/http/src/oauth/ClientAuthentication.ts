@@ -7,7 +7,7 @@ import * as Redacted from "effect/Redacted"
 import { type ApplicationId, InvalidClient } from "@startlist/core/Application"
 import type { ClientCredentials } from "@startlist/core/Applications"
 import { Policy } from "@startlist/core/Policy"
-import { Audit, Party } from "../Audit.ts"
+import { Audit, Entry, Party } from "@startlist/core/Audit"
 import { credentials, type Request, type Response } from "../Http.ts"
 import { get, type Parameters, parseClientId, read, readOnce } from "../Parameters.ts"
 import { type Refusal, TooMany } from "../Refusal.ts"
@@ -119,7 +119,7 @@ export type WithClient = <E>(
 ) => Effect.Effect<Response, Exclude<E, InvalidClient> | Refusal>
 
 /** Checks the credentials of clients, and limits failures. */
-export const make: Effect.Effect<WithClient, never, FailureLimit> = Effect.gen(function*() {
+export const make: Effect.Effect<WithClient, never, Audit | FailureLimit> = Effect.gen(function*() {
   const failures = yield* FailureLimit
   const audit = yield* Audit
   const policy = yield* Policy
@@ -130,13 +130,13 @@ export const make: Effect.Effect<WithClient, never, FailureLimit> = Effect.gen(f
     if (Option.isSome(wait)) return yield* TooMany.after(wait.value)
     const application = Party.Application({ applicationId: client.id })
     const at = yield* DateTime.now
-    yield* audit.record({
+    yield* audit.record(Entry.Acted({
       at,
       action: "client_authentication_failed",
       actor: application,
       subject: application,
       address
-    })
+    }))
     return OAuthResponse.invalidClient(usedBasic)
   })
 

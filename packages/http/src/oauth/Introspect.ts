@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { Introspection } from "@startlist/core/Access"
 import type { ApplicationId } from "@startlist/core/Application"
+import type { Audit } from "@startlist/core/Audit"
 import { Applications } from "@startlist/core/Applications"
 import { toSeconds } from "@startlist/core/Event"
 import { OAuth } from "@startlist/core/OAuth"
@@ -37,46 +38,47 @@ const notOperator = OAuthResponse.error(401, "invalid_token", "the bearer may no
 })
 
 /** The route of the introspection endpoint. */
-export const make: Effect.Effect<Route, never, Applications | OAuth | Secrets | FailureLimit> = Effect.gen(function*() {
-  const applications = yield* Applications
-  const oauth = yield* OAuth
-  const secrets = yield* Secrets
-  const failures = yield* FailureLimit
-  const policy = yield* Policy
-  const { operatorToken } = yield* HttpConfig
-  const withClient = yield* ClientAuthentication.make
+export const make: Effect.Effect<Route, never, Applications | Audit | HttpConfig | OAuth | Secrets | FailureLimit> =
+  Effect.gen(function*() {
+    const applications = yield* Applications
+    const oauth = yield* OAuth
+    const secrets = yield* Secrets
+    const failures = yield* FailureLimit
+    const policy = yield* Policy
+    const { operatorToken } = yield* HttpConfig
+    const withClient = yield* ClientAuthentication.make
 
-  const introspect = (parameters: Parameters, audience: Option.Option<ApplicationId>) => {
-    const token = get(parameters, "token")
-    if (token === undefined) return Effect.succeed(OAuthResponse.error(400, "invalid_request", "token is missing"))
-    return Effect.map(
-      oauth.introspect(Redacted.make(token), audience),
-      (known) => OAuthResponse.json(200, Option.match(known, { onNone: () => ({ active: false }), onSome: toBody }))
-    )
-  }
-
-  const isOperator = (request: Request): boolean =>
-    Option.exists(
-      Option.all([operatorToken, bearerToken(request)]),
-      ([expected, token]) => secrets.hash(token) === expected
-    )
-
-  const endpoint = (request: Request) =>
-    isOperator(request)
-      ? Either.match(ClientAuthentication.readParameters(request, policy), {
-        onLeft: ClientAuthentication.refuse,
-        onRight: (parameters) => introspect(parameters, Option.none())
-      })
-      : usesBearer(request)
-      ? Effect.flatMap(
-        failures.take(operatorKeys(request.address)),
-        Option.match({
-          onNone: () => Effect.succeed(notOperator),
-          onSome: (wait): Effect.Effect<typeof notOperator, TooMany> => TooMany.after(wait)
-        })
+    const introspect = (parameters: Parameters, audience: Option.Option<ApplicationId>) => {
+      const token = get(parameters, "token")
+      if (token === undefined) return Effect.succeed(OAuthResponse.error(400, "invalid_request", "token is missing"))
+      return Effect.map(
+        oauth.introspect(Redacted.make(token), audience),
+        (known) => OAuthResponse.json(200, Option.match(known, { onNone: () => ({ active: false }), onSome: toBody }))
       )
-      : withClient(request, ({ client, parameters }) =>
-        Effect.zipRight(applications.authenticate(client), introspect(parameters, Option.some(client.id))))
+    }
 
-  return { path: "/oauth/introspect", methods: { POST: endpoint }, refuse: OAuthResponse.refuse }
-})
+    const isOperator = (request: Request): boolean =>
+      Option.exists(
+        Option.all([operatorToken, bearerToken(request)]),
+        ([expected, token]) => secrets.hash(token) === expected
+      )
+
+    const endpoint = (request: Request) =>
+      isOperator(request)
+        ? Either.match(ClientAuthentication.readParameters(request, policy), {
+          onLeft: ClientAuthentication.refuse,
+          onRight: (parameters) => introspect(parameters, Option.none())
+        })
+        : usesBearer(request)
+        ? Effect.flatMap(
+          failures.take(operatorKeys(request.address)),
+          Option.match({
+            onNone: () => Effect.succeed(notOperator),
+            onSome: (wait): Effect.Effect<typeof notOperator, TooMany> => TooMany.after(wait)
+          })
+        )
+        : withClient(request, ({ client, parameters }) =>
+          Effect.zipRight(applications.authenticate(client), introspect(parameters, Option.some(client.id))))
+
+    return { path: "/oauth/introspect", methods: { POST: endpoint }, refuse: OAuthResponse.refuse }
+  })

@@ -10,7 +10,7 @@ import * as OAuthResponse from "./OAuthResponse.ts"
 const clientAuthentication = ["client_secret_post", "client_secret_basic"]
 
 /** The route of the metadata, which are the same for every request. */
-export const make: Effect.Effect<Route> = Effect.gen(function*() {
+export const make: Effect.Effect<Route, never, HttpConfig> = Effect.gen(function*() {
   const { authUrl, issuer } = yield* HttpConfig
   const { scopes } = yield* Policy
   const metadata: Response = OAuthResponse.json(200, {

@@ -7,7 +7,7 @@ import type { ClientCredentials } from "@startlist/core/Applications"
 import { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import type { UserId } from "@startlist/core/User"
-import { Audit, Party, recorded } from "../Audit.ts"
+import { Audit, Entry, Party, uninterrupted } from "@startlist/core/Audit"
 import type { Request, Response } from "../Http.ts"
 import { get } from "../Parameters.ts"
 import { describe } from "../Refusal.ts"
@@ -26,7 +26,7 @@ const refuseWithoutError: Refuse = (request, error) => {
 }
 
 /** The route of the revocation endpoint. */
-export const make: Effect.Effect<Route, never, OAuth | FailureLimit> = Effect.gen(function*() {
+export const make: Effect.Effect<Route, never, Audit | OAuth | FailureLimit> = Effect.gen(function*() {
   const oauth = yield* OAuth
   const audit = yield* Audit
   const policy = yield* Policy
@@ -38,7 +38,7 @@ export const make: Effect.Effect<Route, never, OAuth | FailureLimit> = Effect.ge
       if (Option.isNone(ended)) return
       const actor = Party.Application({ applicationId: client.id })
       const subject = Party.User({ userId: ended.value })
-      yield* audit.record({ at: yield* DateTime.now, action: "revocation", actor, subject, address })
+      yield* audit.record(Entry.Acted({ at: yield* DateTime.now, action: "revocation", actor, subject, address }))
     })
 
   /** Anybody can send such requests, so the number of audit entries per network is limited. */
@@ -52,14 +52,14 @@ export const make: Effect.Effect<Route, never, OAuth | FailureLimit> = Effect.ge
         onSome: (applicationId) => Party.Application({ applicationId })
       })
       const at = yield* DateTime.now
-      yield* audit.record({
+      yield* audit.record(Entry.Acted({
         at,
         action: "revocation_refused",
         actor: party,
         subject: party,
         address,
         detail: String(status)
-      })
+      }))
     })
 
   const revoke: Endpoint = (request) =>
@@ -67,7 +67,7 @@ export const make: Effect.Effect<Route, never, OAuth | FailureLimit> = Effect.ge
       Effect.gen(function*() {
         const token = get(parameters, "token")
         if (token === undefined) return OAuthResponse.error(400, "invalid_request", "token is missing")
-        yield* recorded(
+        yield* uninterrupted(
           Effect.tap(oauth.revoke(client, Redacted.make(token)), (ended) => record(client, ended, request))
         )
         return OAuthResponse.json(200, {})
@@ -75,8 +75,8 @@ export const make: Effect.Effect<Route, never, OAuth | FailureLimit> = Effect.ge
 
   const endpoint: Endpoint = (request) =>
     revoke(request, []).pipe(
-      Effect.tap(({ status }) => status === 200 ? Effect.void : recorded(recordRefused(request, status))),
-      Effect.tapError((error) => recorded(recordRefused(request, describe(error).status)))
+      Effect.tap(({ status }) => status === 200 ? Effect.void : uninterrupted(recordRefused(request, status))),
+      Effect.tapError((error) => uninterrupted(recordRefused(request, describe(error).status)))
     )
 
   return policy.describeRefusedRevocation

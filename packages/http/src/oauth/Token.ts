@@ -1,18 +1,17 @@
 /** `POST /oauth/token`: exchanges a code or a refresh token for tokens (requirements §4.2 and §4.3). */
-import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import type { Audit, GrantType } from "@startlist/core/Audit"
 import { parseScope, scopeName } from "@startlist/core/Authorization"
 import type { InvalidClient } from "@startlist/core/Application"
-import type { ClientCredentials } from "@startlist/core/Applications"
 import { toSeconds } from "@startlist/core/Event"
-import type { InvalidGrant, ScopeExceeded } from "@startlist/core/Grant"
-import { type Exchange, type MissingParameter, OAuth, type OnReplay } from "@startlist/core/OAuth"
+import type { InvalidGrant, ScopeExceeded } from "@startlist/core/TokenRequest"
+import { OAuth } from "@startlist/core/OAuth"
+import type { Exchange, MissingParameter } from "@startlist/core/TokenRequests"
 import { Policy } from "@startlist/core/Policy"
 import type { StoreError } from "@startlist/core/Store"
 import type { TokenAnswer } from "@startlist/core/Token"
-import { Audit, Party } from "../Audit.ts"
 import { header, type Request, type Response } from "../Http.ts"
 import { get, type Parameters } from "../Parameters.ts"
 import type { Route } from "../Router.ts"
@@ -54,10 +53,9 @@ const optional = (parameters: Parameters, name: string): Option.Option<string> =
   Option.fromNullable(get(parameters, name))
 
 /** The route of the token endpoint. */
-export const make: Effect.Effect<Route, never, OAuth | FailureLimit> = Effect.gen(function*() {
+export const make: Effect.Effect<Route, never, Audit | OAuth | FailureLimit> = Effect.gen(function*() {
   const oauth = yield* OAuth
   const policy = yield* Policy
-  const audit = yield* Audit
   const withClient = yield* ClientAuthentication.make
 
   /**
@@ -67,20 +65,14 @@ export const make: Effect.Effect<Route, never, OAuth | FailureLimit> = Effect.ge
   const statusOf = (reason: InvalidGrant["reason"], grantType: GrantType): 400 | 401 =>
     grantType === "refresh_token" && invalidated.has(reason) ? policy.revokedTokenStatus : 400
 
-  const recordReplay = (client: ClientCredentials, { address }: Request): OnReplay => ({ reason, userId }) =>
-    Effect.flatMap(DateTime.now, (at) => {
-      const [actor, subject] = [Party.Application({ applicationId: client.id }), Party.User({ userId })]
-      return audit.record({ at, action: "replay_refused", actor, subject, address, detail: reason })
-    })
-
-  const exchange = ({ client, idempotencyKey, onReplay }: Common, parameters: Parameters) => {
+  const exchange = ({ address, client, idempotencyKey }: Common, parameters: Parameters) => {
     const code = get(parameters, "code")
     if (code === undefined) return Effect.succeed(missing("code"))
     return Effect.map(
       oauth.exchange({
+        address,
         client,
         idempotencyKey,
-        onReplay,
         code: Redacted.make(code),
         redirectUri: optional(parameters, "redirect_uri"),
         verifier: Option.map(optional(parameters, "code_verifier"), Redacted.make)
@@ -90,12 +82,12 @@ export const make: Effect.Effect<Route, never, OAuth | FailureLimit> = Effect.ge
   }
 
   // No spread: it would take 5 % of a refresh.
-  const refresh = ({ client, idempotencyKey, onReplay }: Common, parameters: Parameters) => {
+  const refresh = ({ address, client, idempotencyKey }: Common, parameters: Parameters) => {
     const text = get(parameters, "refresh_token")
     if (text === undefined) return Effect.succeed(missing("refresh_token"))
     const scope = Option.map(optional(parameters, "scope"), parseScope)
     const token = Redacted.make(text)
-    return Effect.map(oauth.refresh({ client, idempotencyKey, onReplay, token, scope }), (tokens) => {
+    return Effect.map(oauth.refresh({ address, client, idempotencyKey, token, scope }), (tokens) => {
       // Not used again. Wiping them now is cheaper than garbage collection.
       Redacted.unsafeWipe(token)
       Redacted.unsafeWipe(client.secret)
@@ -121,7 +113,7 @@ export const make: Effect.Effect<Route, never, OAuth | FailureLimit> = Effect.ge
       if (Option.exists(idempotencyKey, (key) => !/^[ -~]{1,255}$/.test(key))) {
         return Effect.succeed(wrongKey)
       }
-      const common = { client, idempotencyKey, onReplay: recordReplay(client, request) }
+      const common = { address: request.address, client, idempotencyKey }
       const answer: Effect.Effect<Response, Refused | InvalidClient | StoreError> = grantType === "refresh_token"
         ? refresh(common, parameters)
         : exchange(common, parameters)
@@ -145,12 +137,10 @@ export const make: Effect.Effect<Route, never, OAuth | FailureLimit> = Effect.ge
 })
 
 /** The parts of a request that both grant types need. */
-type Common = Required<Pick<Exchange, "client" | "idempotencyKey" | "onReplay">>
+type Common = Required<Pick<Exchange, "address" | "client" | "idempotencyKey">>
 
 /** Refusals with their own message at this endpoint. */
 type Refused = InvalidGrant | MissingParameter | ScopeExceeded
-
-type GrantType = "authorization_code" | "refresh_token"
 
 const isGrantType = (value: string): value is GrantType => value === "authorization_code" || value === "refresh_token"
 

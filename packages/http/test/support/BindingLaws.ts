@@ -11,7 +11,11 @@ export interface Options {
 }
 
 /** Serves the handler on a free port of loopback until the scope closes. Returns the port. */
-export type Serve = (handler: Http.Handler, options: Options) => Effect.Effect<number, never, Scope.Scope>
+export type Serve = (handler: Http.Handler, options: Options) => Effect.Effect<
+  number,
+  never,
+  HttpConfig.HttpConfig | Scope.Scope
+>
 
 export interface Answer {
   readonly status: number
@@ -78,7 +82,8 @@ export const raw = (port: number, ...pieces: ReadonlyArray<string>): Effect.Effe
       resume(Effect.succeed(Buffer.concat(chunks).toString())))
   })
 
-export const suite = (name: string, serve: Serve): void => {
+export const suite = (name: string, serveWith: Serve): void => {
+  const serve = (...served: Parameters<Serve>) => Effect.provide(serveWith(...served), HttpConfig.layerLocal)
   describe(name, () => {
     it.scopedLive("passes on method, raw path, raw query, body and address", () =>
       Effect.gen(function*() {
@@ -404,7 +409,7 @@ export const suite = (name: string, serve: Serve): void => {
         const untrusted = yield* serve(echo, {})
         expect(echoed(yield* send(untrusted, "/", { headers })).address).toBe("127.0.0.1")
         const site = { ...HttpConfig.local, trustedProxies: ["127.0.0.0/8"] }
-        const trusted = yield* Effect.provide(serve(echo, {}), Layer.succeed(HttpConfig.HttpConfig, site))
+        const trusted = yield* Effect.provide(serveWith(echo, {}), Layer.succeed(HttpConfig.HttpConfig, site))
         expect(echoed(yield* send(trusted, "/", { headers })).address).toBe("198.51.100.7")
       }))
   })

@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { PersonalData } from "@startlist/core/PersonalData"
+import { type OwnsApplications, PersonalData } from "@startlist/core/PersonalData"
 import type { StoreError } from "@startlist/core/Store"
 import type { UserId } from "@startlist/core/User"
 import { Database } from "@startlist/postgres/Database"
@@ -12,9 +12,6 @@ import { partyOf } from "../data/AuditLog.ts"
 
 /** There is no such user. */
 export class UserNotFound extends Data.TaggedError("UserNotFound")<{ readonly userId: UserId }> {}
-
-/** The person still owns applications. */
-export class OwnsApplications extends Data.TaggedError("OwnsApplications")<{}> {}
 
 export class AccountErasure
   extends Context.Tag("@startlist/node/AccountErasure")<AccountErasure, AccountErasure.Service>()
@@ -27,8 +24,6 @@ export declare namespace AccountErasure {
      * addresses in the audit. `OwnsApplications`: end these applications, or give them another owner, first.
      */
     readonly erase: (id: UserId) => Effect.Effect<void, OwnsApplications | UserNotFound | StoreError>
-    /** Prevents the erasure of this person until the caller's transaction ends. Waits for an erasure in progress. */
-    readonly hold: (id: UserId) => Effect.Effect<void, StoreError>
   }
 }
 
@@ -38,11 +33,6 @@ const make = Effect.gen(function*() {
   const personalData = yield* PersonalData
   const statement = (name: string, text: string) => ({ name: `${p}erasure_${name}`, text })
 
-  const owned = statement(
-    "owned",
-    `SELECT id FROM ${p}applications WHERE owner_id = $1::bigint AND state <> 'e' LIMIT 1`
-  )
-  const holdUser = statement("hold", `SELECT id FROM ${p}users WHERE id = $1::bigint FOR KEY SHARE`)
   const removePassword = statement("password", `DELETE FROM ${p}passwords WHERE user_id = $1::bigint`)
   const removeSessions = statement("sessions", `DELETE FROM ${p}sessions WHERE user_id = $1::bigint`)
   const clearAudit = statement(
@@ -53,19 +43,15 @@ const make = Effect.gen(function*() {
 
   const erase = Effect.fn("AccountErasure.erase")((id: UserId) =>
     transaction(Effect.gen(function*() {
-      // Waits for `hold` of others, so that the next statement sees what they have saved.
       if (!(yield* users.remove(id))) return yield* new UserNotFound({ userId: id })
-      if ((yield* query(owned, [id])).length > 0) return yield* new OwnsApplications()
+      yield* personalData.erase(id)
       yield* query(removePassword, [id])
       yield* query(removeSessions, [id])
-      yield* personalData.erase(id)
       yield* query(clearAudit, [String(id)])
     }))
   )
 
-  const hold = (id: UserId) => Effect.asVoid(query(holdUser, [id]))
-
-  return AccountErasure.of({ erase, hold })
+  return AccountErasure.of({ erase })
 })
 
 /** Over the service's own tables. */

@@ -8,10 +8,11 @@ import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import * as Audit from "@startlist/http/Audit"
+import * as Audit from "@startlist/core/Audit"
 import type { StoreError } from "@startlist/core/Store"
 import { Database } from "@startlist/postgres/Database"
 import { auditFloor } from "../settings/Settings.ts"
+import { count } from "../telemetry/Counters.ts"
 import * as Series from "../telemetry/Series.ts"
 
 /** An actor or a subject. */
@@ -99,7 +100,7 @@ const refused: ReadonlySet<Audit.Action> = new Set<Audit.Action>([
 ])
 
 /** Converts an entry of the protocol endpoints and pages. */
-export const toAuditEntry = (entry: Audit.Entry): NewAuditEntry => ({
+export const toAuditEntry = (entry: Audit.Acted): NewAuditEntry => ({
   at: entry.at,
   action: entry.action,
   actor: toParty(entry.actor),
@@ -209,9 +210,12 @@ export const makeRecord = (
       byStrangers.has(entry.action) ? Effect.suspend(() => countOrStore(entry)) : storeInBackground(entry)
   })
 
-/** Stores the audit of the HTTP endpoints in this audit trail. */
-export const layerAudit: Layer.Layer<never, never, AuditLog> = Layer.unwrapEffect(
-  Effect.map(AuditLog, (log) => Layer.succeed(Audit.Audit, { record: (entry) => log.record(toAuditEntry(entry)) }))
+/** Stores the actions in this audit trail, and counts everything else. */
+export const layerAudit: Layer.Layer<Audit.Audit, never, AuditLog> = Layer.effect(
+  Audit.Audit,
+  Effect.map(AuditLog, (log) => ({
+    record: (entry) => entry._tag === "Acted" ? log.record(toAuditEntry(entry)) : Effect.sync(() => count(entry))
+  }))
 )
 
 /** An actor or subject as one text: `user:42`. */

@@ -1,4 +1,5 @@
 /** The service's API documentation: the OpenAPI and AsyncAPI documents, and pages. */
+import type { HttpConfig } from "@startlist/http/HttpConfig"
 import * as Effect from "effect/Effect"
 import * as Response from "@startlist/http/api/ApiResponse"
 import * as Pages from "@startlist/pages/Pages"
@@ -22,7 +23,7 @@ const json = (path: string, document: Effect.Effect<Uint8Array>): Route =>
 /**
  * `/openapi.json`, `/asyncapi.json` and `/docs`. Each is built on its first request, and all responses share its bytes.
  */
-export const routes: Effect.Effect<ReadonlyArray<Route>> = Effect.gen(function*() {
+export const routes: Effect.Effect<ReadonlyArray<Route>, never, HttpConfig> = Effect.gen(function*() {
   const text = yield* once(Effect.map(description, ({ document }) => document()))
   const document = yield* once(Effect.map(text, (text) => new TextEncoder().encode(text)))
   const pages = yield* Pages.reference(text)

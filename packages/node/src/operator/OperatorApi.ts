@@ -8,7 +8,7 @@ import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { StoreError } from "@startlist/core/Store"
 import * as Answer from "@startlist/http/api/ApiResponse"
-import { recorded } from "@startlist/http/Audit"
+import { uninterrupted } from "@startlist/core/Audit"
 import { type Handler, maxBodyBytes, type Request, type Response } from "@startlist/http/Http"
 import * as Parameters from "@startlist/http/Parameters"
 import * as Refused from "@startlist/http/Refusal"
@@ -156,7 +156,7 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
         // A client that disconnects does not end it, since what runs before has no audit entry of its own.
         return before === undefined
           ? change
-          : recorded(Effect.zipRight(Effect.provide(before(input), services), change))
+          : uninterrupted(Effect.zipRight(Effect.provide(before(input), services), change))
       }
       return (request, captured) => {
         const decoded = decode(request, captured)

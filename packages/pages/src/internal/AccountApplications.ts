@@ -3,7 +3,7 @@ import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { OAuth } from "@startlist/core/OAuth"
-import { Audit, Party, recorded } from "@startlist/http/Audit"
+import { Audit, Entry, Party, uninterrupted } from "@startlist/core/Audit"
 import { Templates } from "../Templates.ts"
 import { redirect, type Request, type Response } from "@startlist/http/Http"
 import { parseClientId } from "@startlist/http/Parameters"
@@ -22,79 +22,81 @@ const path = "/account/applications"
 const revoked = "revoked=yes"
 
 /** The routes of the authorised applications. */
-export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Authentication> = Effect.gen(function*() {
-  const oauth = yield* OAuth
-  const authentication = yield* Authentication
-  const audit = yield* Audit
-  const config = yield* HttpConfig
-  const templates = yield* Templates
-  const frameOf = yield* Page.makeFrame
-  const errors = yield* ErrorPage.make
-  const here = basePath(config) + path
+export const make: Effect.Effect<ReadonlyArray<Route>, never, Audit | Authentication | HttpConfig | OAuth> = Effect.gen(
+  function*() {
+    const oauth = yield* OAuth
+    const authentication = yield* Authentication
+    const audit = yield* Audit
+    const config = yield* HttpConfig
+    const templates = yield* Templates
+    const frameOf = yield* Page.makeFrame
+    const errors = yield* ErrorPage.make
+    const here = basePath(config) + path
 
-  const withSignedIn = <E>(request: Request, use: (signedIn: SignedIn) => Effect.Effect<Response, E>) =>
-    Effect.flatMap(
-      authentication.identify(request),
-      Option.match({
-        onNone: (): Effect.Effect<Response, E> =>
-          Effect.succeed(errors.signIn(request, authentication.signInUrl(here))),
-        onSome: use
-      })
-    )
-
-  const show: Endpoint = (request) =>
-    withSignedIn(
-      request,
-      (signedIn) =>
-        Effect.map(Effect.all([oauth.authorized(signedIn.user.id), DateTime.now]), ([authorized, now]) => {
-          const locale = Locale.of(request)
-          const frame = frameOf({
-            locale,
-            here,
-            signedIn: Option.some(signedIn),
-            signOutUrl: authentication.signOutUrl
-          })
-          return Page.html(
-            200,
-            templates.applications({
-              authorized,
-              now,
-              csrf: signedIn.csrf,
-              frame,
-              isRevoked: request.query === revoked
-            }),
-            {
-              sources: templates.sources
-            }
-          )
+    const withSignedIn = <E>(request: Request, use: (signedIn: SignedIn) => Effect.Effect<Response, E>) =>
+      Effect.flatMap(
+        authentication.identify(request),
+        Option.match({
+          onNone: (): Effect.Effect<Response, E> =>
+            Effect.succeed(errors.signIn(request, authentication.signInUrl(here))),
+          onSome: use
         })
-    )
+      )
 
-  const revokeOne: Endpoint = (request, [id = ""]) =>
-    withSignedIn(request, (signedIn) =>
-      Effect.gen(function*() {
-        const { isGenuine } = yield* Forms.read(request, config)
-        if (!isGenuine(signedIn.csrf)) return errors.forged(request)
-        const applicationId = parseClientId(id)
-        if (Option.isNone(applicationId)) return yield* new NotFound()
-        const entry = {
-          at: yield* DateTime.now,
-          action: "revocation" as const,
-          actor: Party.User({ userId: signedIn.user.id }),
-          subject: Party.Application({ applicationId: applicationId.value }),
-          address: request.address
-        }
-        yield* Effect.catchTag(
-          recorded(Effect.tap(oauth.revokeByUser(applicationId.value, signedIn.user.id), audit.record(entry))),
-          "GrantNotFound",
-          // The form was sent twice, or from another window: the application has no access.
-          () => Effect.void
-        )
-        return redirect(`${here}?${revoked}`)
-      }))
+    const show: Endpoint = (request) =>
+      withSignedIn(
+        request,
+        (signedIn) =>
+          Effect.map(Effect.all([oauth.authorized(signedIn.user.id), DateTime.now]), ([authorized, now]) => {
+            const locale = Locale.of(request)
+            const frame = frameOf({
+              locale,
+              here,
+              signedIn: Option.some(signedIn),
+              signOutUrl: authentication.signOutUrl
+            })
+            return Page.html(
+              200,
+              templates.applications({
+                authorized,
+                now,
+                csrf: signedIn.csrf,
+                frame,
+                isRevoked: request.query === revoked
+              }),
+              {
+                sources: templates.sources
+              }
+            )
+          })
+      )
 
-  return [
-    { path, methods: { GET: show }, refuse: errors.refuse },
-    { path: `${path}/{client_id}/revoke`, methods: { POST: revokeOne }, refuse: errors.refuse }
-  ]
-})
+    const revokeOne: Endpoint = (request, [id = ""]) =>
+      withSignedIn(request, (signedIn) =>
+        Effect.gen(function*() {
+          const { isGenuine } = yield* Forms.read(request, config)
+          if (!isGenuine(signedIn.csrf)) return errors.forged(request)
+          const applicationId = parseClientId(id)
+          if (Option.isNone(applicationId)) return yield* new NotFound()
+          const entry = Entry.Acted({
+            at: yield* DateTime.now,
+            action: "revocation",
+            actor: Party.User({ userId: signedIn.user.id }),
+            subject: Party.Application({ applicationId: applicationId.value }),
+            address: request.address
+          })
+          yield* Effect.catchTag(
+            uninterrupted(Effect.tap(oauth.revokeByUser(applicationId.value, signedIn.user.id), audit.record(entry))),
+            "GrantNotFound",
+            // The form was sent twice, or from another window: the application has no access.
+            () => Effect.void
+          )
+          return redirect(`${here}?${revoked}`)
+        }))
+
+    return [
+      { path, methods: { GET: show }, refuse: errors.refuse },
+      { path: `${path}/{client_id}/revoke`, methods: { POST: revokeOne }, refuse: errors.refuse }
+    ]
+  }
+)

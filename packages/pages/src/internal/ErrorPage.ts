@@ -1,4 +1,5 @@
 /** Error pages. */
+import type { HttpConfig } from "@startlist/http/HttpConfig"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { StoreError } from "@startlist/core/Store"
@@ -60,7 +61,7 @@ const hereOf = (request: Request): string =>
 const byAnybody = { signedIn: Option.none(), signOutUrl: "" }
 
 /** The error pages in the templates of the server. */
-export const make: Effect.Effect<ErrorPages> = Effect.gen(function*() {
+export const make: Effect.Effect<ErrorPages, never, HttpConfig> = Effect.gen(function*() {
   const templates = yield* Templates
   const frameOf = yield* Page.makeFrame
 

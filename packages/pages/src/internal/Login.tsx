@@ -15,7 +15,7 @@ import { Secrets } from "@startlist/core/Secrets"
 import { User, type UserStore } from "@startlist/core/User"
 import { Accounts, type PasswordCheck } from "../Accounts.ts"
 import * as Authorization from "@startlist/http/Authorization"
-import { type Action, Audit, Party, recorded } from "@startlist/http/Audit"
+import { type Action, Audit, Entry, Party, uninterrupted } from "@startlist/core/Audit"
 import { redirect, type Request, type Response } from "@startlist/http/Http"
 import { get, read, readOnce, write } from "@startlist/http/Parameters"
 import type { Endpoint, Route } from "@startlist/http/Router"
@@ -112,7 +112,7 @@ const claimed = (check: PasswordCheck): Party =>
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Accounts | OAuth | Secrets | FailureLimit | UserStore
+  Accounts | Audit | FailureLimit | HttpConfig | OAuth | Secrets | UserStore
 > = Effect.gen(function*() {
   const accounts = yield* Accounts
   const secrets = yield* Secrets
@@ -128,7 +128,7 @@ export const make: Effect.Effect<
   const home = `${base}/account/applications`
 
   const record = (action: Action, actor: Party, { address }: Request, subject = actor) =>
-    Effect.flatMap(DateTime.now, (at) => audit.record({ at, action, actor, subject, address }))
+    Effect.flatMap(DateTime.now, (at) => audit.record(Entry.Acted({ at, action, actor, subject, address })))
 
   /** A browser without a session gets the value of an anonymous one, to which the form's token is bound. */
   const show = (request: Request, shown: {
@@ -235,7 +235,7 @@ export const make: Effect.Effect<
         yield* accounts.endSession(session.value)
       }
       const { user } = check
-      const fresh = yield* recorded(
+      const fresh = yield* uninterrupted(
         Effect.tap(accounts.startSession(check), (started) =>
           Option.isSome(started) ? record("login", Party.User({ userId: user.id }), request) : Effect.void)
       )

@@ -24,11 +24,13 @@ export interface Frame {
 }
 
 /** Makes frames for this configuration. */
-export const makeFrame: Effect.Effect<(frame: Omit<Frame, "base" | "has">) => Frame> = Effect.gen(function*() {
-  const base = basePath(yield* HttpConfig)
-  const { has } = yield* MountedPaths
-  return (frame) => ({ ...frame, base, has })
-})
+export const makeFrame: Effect.Effect<(frame: Omit<Frame, "base" | "has">) => Frame, never, HttpConfig> = Effect.gen(
+  function*() {
+    const base = basePath(yield* HttpConfig)
+    const { has } = yield* MountedPaths
+    return (frame) => ({ ...frame, base, has })
+  }
+)
 
 /** Details of the response for a page. */
 export interface Options {

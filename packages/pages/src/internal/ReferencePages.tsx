@@ -198,7 +198,7 @@ const rendered = (page: string): Effect.Effect<Rendered> => {
  * `/docs` and `/docs/{group}`, without scripts. `document` is an OpenAPI document, in JSON text, whose texts are English. Each
  * page is rendered once per language, and all responses share its bytes.
  */
-export const make = (document: Effect.Effect<string>): Effect.Effect<ReadonlyArray<Route>> =>
+export const make = (document: Effect.Effect<string>): Effect.Effect<ReadonlyArray<Route>, never, HttpConfig> =>
   Effect.gen(function*() {
     const config = yield* HttpConfig
     const base = basePath(config)

@@ -7,7 +7,7 @@ import * as Redacted from "effect/Redacted"
 import { Secrets } from "@startlist/core/Secrets"
 import type { StoreError } from "@startlist/core/Store"
 import type { User, UserId } from "@startlist/core/User"
-import { type Action, Audit, Party, recorded } from "@startlist/http/Audit"
+import { type Action, Audit, Entry, Party, uninterrupted } from "@startlist/core/Audit"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import { redirect, type Request, type Response } from "@startlist/http/Http"
 import { get, type Parameters, readOnce, write } from "@startlist/http/Parameters"
@@ -40,7 +40,7 @@ type Answer = Effect.Effect<Response, Refusal | StoreError>
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Accounts | Secrets | FailureLimit
+  Accounts | Audit | FailureLimit | HttpConfig | Secrets
 > = Effect.gen(function*() {
   const accounts = yield* Accounts
   const secrets = yield* Secrets
@@ -55,7 +55,7 @@ export const make: Effect.Effect<
   const record = (request: Request, action: Action, userId: UserId) =>
     Effect.flatMap(DateTime.now, (at) => {
       const actor = Party.User({ userId })
-      return audit.record({ at, action, actor, subject: actor, address: request.address })
+      return audit.record(Entry.Acted({ at, action, actor, subject: actor, address: request.address }))
     })
 
   const withVisitor = (request: Request, serve: (visitor: Visitor) => Answer): Answer =>
@@ -118,7 +118,7 @@ export const make: Effect.Effect<
         const guess = yield* limit.limited(
           request,
           user.email,
-          recorded(
+          uninterrupted(
             Effect.tap(
               change,
               ({ _tag }) => _tag === "Changed" ? record(request, "password_changed", user.id) : Effect.void
@@ -147,7 +147,7 @@ export const make: Effect.Effect<
         const id = get(parameters, "session")
         if (id === undefined) return yield* new Malformed({ what: "session" })
         const end = id === "others" ? accounts.endOthers(user.id, session) : accounts.endById(user.id, id)
-        yield* recorded(Effect.tap(end, record(request, "sessions_ended", user.id)))
+        yield* uninterrupted(Effect.tap(end, record(request, "sessions_ended", user.id)))
         return redirect(`${here}?ended`)
       }))
 
@@ -186,7 +186,7 @@ export const make: Effect.Effect<
       const user = yield* accounts.findReset(value)
       if (Option.isNone(user)) return showReset(request, "", 410, "refused")
       const change = accounts.resetPassword(value, Redacted.make(get(parameters, "password") ?? ""))
-      const { _tag } = yield* recorded(
+      const { _tag } = yield* uninterrupted(
         Effect.tap(change, ({ _tag }) =>
           _tag === "Changed" ? record(request, "password_reset", user.value.id) : Effect.void)
       )

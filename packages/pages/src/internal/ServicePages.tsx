@@ -43,7 +43,7 @@ const Welcome = ({ frame }: { readonly frame: Page.Frame }) => {
 }
 
 /** `/`: the purpose of this server, and links. */
-export const makeWelcome: Effect.Effect<Route, never, Authentication> = Effect.gen(function*() {
+export const makeWelcome: Effect.Effect<Route, never, Authentication | HttpConfig> = Effect.gen(function*() {
   const { identify, signOutUrl } = yield* Authentication
   const here = `${basePath(yield* HttpConfig)}/`
   const frameOf = yield* Page.makeFrame

@@ -47,13 +47,13 @@ const serve = (asset: Asset, refuse: Refuse): Route => {
 }
 
 /** `/assets/*`: files that the pages load. */
-const makeAssets: Effect.Effect<ReadonlyArray<Route>> = Effect.map(
+const makeAssets: Effect.Effect<ReadonlyArray<Route>, never, HttpConfig> = Effect.map(
   ErrorPage.make,
   ({ refuse }) => [serve(stylesheet, refuse), serve(icon, refuse)]
 )
 
 /** `GET /language`: the switch at the foot of every page. Stores the choice in a cookie and returns to the page. */
-const makeLanguage: Effect.Effect<Route> = Effect.gen(function*() {
+const makeLanguage: Effect.Effect<Route, never, HttpConfig> = Effect.gen(function*() {
   const base = basePath(yield* HttpConfig)
   const { refuse } = yield* ErrorPage.make
   return {
@@ -72,14 +72,14 @@ const makeLanguage: Effect.Effect<Route> = Effect.gen(function*() {
 })
 
 /** The style sheet, the icon and the language switch. */
-export const make: Effect.Effect<ReadonlyArray<Route>> = Effect.zipWith(
+export const make: Effect.Effect<ReadonlyArray<Route>, never, HttpConfig> = Effect.zipWith(
   makeLanguage,
   makeAssets,
   (language, assets) => [language, ...assets]
 )
 
 /** A shorter address of a page: redirects from `path` to `target` with the query. Both are paths of this service. */
-export const alias = (path: string, target: string): Effect.Effect<Route> =>
+export const alias = (path: string, target: string): Effect.Effect<Route, never, HttpConfig> =>
   Effect.gen(function*() {
     const base = basePath(yield* HttpConfig)
     const { refuse } = yield* ErrorPage.make

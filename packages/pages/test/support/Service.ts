@@ -1,9 +1,9 @@
 /** A whole service in memory with a scripted environment: callbacks, passwords, the audit trail, a store that fails. */
-import { Callbacks, Memory, Policy, Secrets, Services, Store, User } from "@startlist/core"
+import { Audit, Callbacks, Memory, Policy, Secrets, Services, Store, User } from "@startlist/core"
 import { ApplicationStore } from "@startlist/core/Application"
-import { GrantStore } from "@startlist/core/GrantStore"
+import { GrantStore } from "@startlist/core/Grant"
 import { SubscriptionStore } from "@startlist/core/Subscription"
-import { Audit, FailureLimit, Http, HttpConfig, Mount, Protocol } from "@startlist/http"
+import { FailureLimit, Http, HttpConfig, Mount, Protocol } from "@startlist/http"
 import { Pages, Sessions } from "@startlist/pages"
 import { Context, Effect, Layer, Option } from "effect"
 import * as TestSecrets from "@startlist/testing/TestSecrets"
@@ -36,7 +36,7 @@ export interface Sent {
 /** The service under test. */
 export class Service extends Context.Tag("test/Service")<Service, {
   readonly switches: Switches
-  readonly audit: ReadonlyArray<Audit.Entry>
+  readonly audit: ReadonlyArray<Audit.Acted>
   readonly validations: ReadonlyArray<Callbacks.Validation>
   /** Sends a request; `target` is path and query. */
   readonly send: (method: string, target: string, sent?: Sent) => Effect.Effect<Http.Response>
@@ -86,7 +86,7 @@ const breakableStores = (switches: Switches) =>
 export const layer = (options: Options = {}) => {
   const switches: Switches = { validate: answers, storeIsDown: false, afterStore: () => Effect.void }
   const validations: Array<Callbacks.Validation> = []
-  const audit: Array<Audit.Entry> = []
+  const audit: Array<Audit.Acted> = []
 
   const callbacks = Layer.succeed(Callbacks.Callbacks, {
     problem: (url) => /^https?:\/\/[\w.-]+(?:[:/?].*)?$/.test(url) ? Option.none() : Option.some("invalid"),
@@ -131,7 +131,11 @@ export const layer = (options: Options = {}) => {
       Layer.mergeAll(Memory.layer, TestUsers.layer, options.secrets ?? TestSecrets.layer("test"), callbacks)
     ),
     Layer.provide(Layer.succeed(Policy.Policy, { ...Policy.documented, ...options.policy })),
-    Layer.provide(Layer.succeed(HttpConfig.HttpConfig, { ...HttpConfig.local, ...options.config })),
-    Layer.provideMerge(Layer.succeed(Audit.Audit, { record: (entry) => Effect.sync(() => audit.push(entry)) }))
+    Layer.provideMerge(Layer.succeed(HttpConfig.HttpConfig, { ...HttpConfig.local, ...options.config })),
+    Layer.provideMerge(
+      Layer.succeed(Audit.Audit, {
+        record: (entry) => Effect.sync(() => void (entry._tag === "Acted" && audit.push(entry)))
+      })
+    )
   )
 }

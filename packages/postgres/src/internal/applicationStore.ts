@@ -2,17 +2,19 @@
 import type { Application, ApplicationId, ApplicationStore } from "@startlist/core/Application"
 import { first } from "@startlist/core/ApplicationSecret"
 import { Conflict } from "@startlist/core/Store"
+import { UserErased } from "@startlist/core/User"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
 import type { Seal } from "../Seal.ts"
 import * as Coalesce from "./coalesce.ts"
 import * as Input from "./input.ts"
+import { holdPeople } from "./people.ts"
 import { type ApplicationRow, type Int8, linksOf, millisOf, secretsOf, stateLetterOf, toApplication } from "./rows.ts"
 import { sealedOf, signingColumns, type SigningRow, toSigningSecrets } from "./signingRows.ts"
 
 export const make = (
-  { isInProcess, prefix: p, query }: Database.Service,
+  { isInProcess, prefix: p, query, transaction }: Database.Service,
   seal: Seal.Service
 ): Effect.Effect<ApplicationStore.Service> =>
   Effect.gen(function*() {
@@ -31,6 +33,8 @@ export const make = (
       text: `SELECT ${columns} FROM ${p}applications WHERE owner_id = $3::bigint AND id < $1::bigint AND state <> 'e'
         ORDER BY id DESC LIMIT $2::integer`
     }
+    // An erasure of the owner waits, or has been before.
+    const hold = { name: `${p}application_hold`, text: holdPeople(p, "VALUES ($1::bigint)") }
     // Get the identifier first, because sealed secrets are bound to it.
     const nextId = { name: `${p}application_next`, text: `SELECT nextval('${p}applications_id_seq') AS id` }
     const insert = {
@@ -78,7 +82,8 @@ export const make = (
         )
       },
       insert: ({ createdAt, links, name, ownerId, redirectUris, requirePkce, secrets }, value) =>
-        Effect.gen(function*() {
+        transaction(Effect.gen(function*() {
+          if ((yield* query(hold, [ownerId])).length === 0) return yield* new UserErased({ userId: ownerId })
           const [next] = yield* query<{ readonly id: Int8 }>(nextId, [])
           const id = next?.id ?? 0
           const [row] = yield* query<ApplicationRow>(insert, [
@@ -93,7 +98,7 @@ export const make = (
             linksOf(links)
           ])
           return row ? toApplication(row) : yield* new Conflict()
-        }),
+        })),
       findSigningSecrets: (id) =>
         Effect.map(
           query<SigningRow>(findSigning, [id]),
@@ -105,8 +110,9 @@ export const make = (
           (rows) => rows.length === 1 ? Effect.void : new Conflict()
         ),
       save: ({ epoch, id, links, name, ownerId, redirectUris, requirePkce, secrets, state, version }) =>
-        Effect.flatMap(
-          query(save, [
+        transaction(Effect.gen(function*() {
+          if (state !== "ended" && (yield* query(hold, [ownerId])).length === 0) return yield* new Conflict()
+          const rows = yield* query(save, [
             id,
             version,
             ownerId,
@@ -117,8 +123,8 @@ export const make = (
             stateLetterOf[state],
             epoch,
             linksOf(links)
-          ]),
-          (rows) => rows.length === 1 ? Effect.void : new Conflict()
-        )
+          ])
+          if (rows.length !== 1) return yield* new Conflict()
+        }))
     }
   })

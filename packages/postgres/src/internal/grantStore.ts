@@ -1,7 +1,6 @@
 /** Grants. Concurrent finds are batched, and so are concurrent saves. */
 import type { ApplicationId } from "@startlist/core/Application"
-import type { Change, Found } from "@startlist/core/Grant"
-import type { GrantStore } from "@startlist/core/GrantStore"
+import type { Change, Found, GrantStore } from "@startlist/core/Grant"
 import { Conflict, type StoreError } from "@startlist/core/Store"
 import type { UserId } from "@startlist/core/User"
 import * as Effect from "effect/Effect"

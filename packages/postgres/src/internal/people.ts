@@ -1,6 +1,7 @@
 /**
- * Locks between erasures and what adds records about a person. Every user with a grant or a registration has a row in
- * `people`: a first grant, a new registration and an erasure lock it, so that they wait for each other.
+ * Locks between erasures and what adds records about a person. Every user with a grant, a registration or an
+ * application has a row in `people`: a first grant, a new registration, a save of an application and an erasure lock it, so
+ * that they wait for each other.
  */
 import type { Statement } from "../Database.ts"
 

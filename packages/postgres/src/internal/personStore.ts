@@ -1,6 +1,5 @@
 /** Erases people. */
-import type { Grant } from "@startlist/core/Grant"
-import type { GrantStore } from "@startlist/core/GrantStore"
+import type { Grant, GrantStore } from "@startlist/core/Grant"
 import type { PersonStore } from "@startlist/core/PersonStore"
 import { emptyUpdates } from "@startlist/core/Registration"
 import { Conflict } from "@startlist/core/Store"
@@ -27,6 +26,10 @@ export const make = (
     "erase",
     `INSERT INTO ${p}people AS p (user_id, erased_at) VALUES ($1::bigint, $2::bigint)
       ON CONFLICT (user_id) DO UPDATE SET erased_at = coalesce(p.erased_at, excluded.erased_at)`
+  )
+  const owned = statement(
+    "owned",
+    `SELECT id FROM ${p}applications WHERE owner_id = $1::bigint AND state <> 'e' LIMIT 1`
   )
   // By the primary key: the index of users has active grants only.
   const isOfUser = `user_id = $1::bigint AND application_id = ANY (ARRAY(SELECT id FROM ${p}applications))`
@@ -60,9 +63,10 @@ export const make = (
     registrations: (id) => Effect.map(query<RegistrationRow>(list, [id]), (rows) => rows.map(toRegistration)),
     erase: ({ at, registrationIds, revocations, userId }) =>
       transaction(Effect.gen(function*() {
-        // Waits for first grants, new registrations and consents in progress: the next statements see them.
+        // Waits for first grants, consents, and new registrations and applications: the next statements see them.
         yield* query(erase, [userId, millisOf(at)])
         yield* query(holdGrants, [userId])
+        if ((yield* query(owned, [userId])).length > 0) return yield* new Conflict()
         const active = yield* grants.listByUser(userId)
         if (active.length !== revocations.length || !active.every((one) => revocations.some(isOf(one)))) {
           return yield* new Conflict()

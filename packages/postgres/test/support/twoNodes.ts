@@ -6,7 +6,6 @@ import {
   Delivery,
   DeliveryQueue,
   Grant,
-  GrantStore,
   OAuth,
   Registration,
   Registrations,
@@ -281,7 +280,7 @@ export const suite = (name: string, database: Layer.Layer<TestDatabase.TestDatab
       onTwoNodes((one) =>
         Effect.gen(function*() {
           const who = yield* Effect.provide(registered, one)
-          const store = Context.get(one, GrantStore.GrantStore)
+          const store = Context.get(one, Grant.GrantStore)
           yield* Effect.provide(tokens(who), one)
           const { grant } = Option.getOrThrow(yield* store.find(who.application.id, who.athlete.id))
           const saves = yield* Effect.all(

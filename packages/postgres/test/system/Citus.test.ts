@@ -1,7 +1,7 @@
 /** The stores on a Citus cluster, at `CITUS_URL`: the coordinator, with at least two workers. */
 import { it } from "@effect/vitest"
 import { SqlClient } from "@effect/sql"
-import { Application, Event, Grant, GrantStore, Subscription, User } from "@startlist/core"
+import { Application, Event, Grant, Subscription, User } from "@startlist/core"
 import { Database, Migrations, Postgres } from "@startlist/postgres"
 import { eventually } from "@startlist/test-support/Eventually"
 import * as CitusDatabase from "@startlist/test-support/CitusDatabase"
@@ -48,11 +48,11 @@ const query = (text: string) =>
 const fill = Effect.forEach(contents.split(";"), query)
 
 const find = (id: User.UserId) =>
-  Effect.flatMap(GrantStore.GrantStore, (grants) => Effect.map(grants.find(application, id), Option.getOrThrow))
+  Effect.flatMap(Grant.GrantStore, (grants) => Effect.map(grants.find(application, id), Option.getOrThrow))
 
 const save = (id: User.UserId, change: (grant: Grant.Grant) => Partial<Grant.Change> = () => ({})) =>
   Effect.flatMap(
-    GrantStore.GrantStore,
+    Grant.GrantStore,
     (grants) =>
       Effect.flatMap(find(id), ({ grant }) =>
         grants.save({ grant: { ...grant, version: grant.version + 1 }, outgoing: [], ...change(grant) }))
@@ -186,7 +186,7 @@ const outage = Effect.gen(function*() {
   expect(those(yield* Effect.forEach(users, (id) => Effect.either(save(id)), together))).toEqual(reachable)
   yield* open
   const all = Effect.either(Effect.forEach(users, find, together))
-  const runtime = yield* Effect.runtime<GrantStore.GrantStore>()
+  const runtime = yield* Effect.runtime<Grant.GrantStore>()
   yield* Effect.promise(() => eventually(() => Runtime.runPromise(runtime)(all), Either.isRight))
   const saved = yield* saves
   expect(users.filter((_, index) => saved[index] === 1)).toEqual(reachable)

@@ -1,6 +1,6 @@
 import { it } from "@effect/vitest"
 import { Application, Delivery, type Store, User } from "@startlist/core"
-import { GrantStore } from "@startlist/core/GrantStore"
+import { GrantStore } from "@startlist/core/Grant"
 import { Database, Postgres, Users } from "@startlist/postgres"
 import { Deferred, Effect, Either, identity, Layer, Option, Redacted, Schedule, Stream } from "effect"
 import { describe, expect } from "vitest"

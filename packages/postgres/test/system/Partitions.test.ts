@@ -1,15 +1,5 @@
 import { it } from "@effect/vitest"
-import {
-  Application,
-  Delivery,
-  DeliveryQueue,
-  Event,
-  Grant,
-  GrantStore,
-  Registration,
-  Subscription,
-  User
-} from "@startlist/core"
+import { Application, Delivery, DeliveryQueue, Event, Grant, Registration, Subscription, User } from "@startlist/core"
 import { Database, Postgres } from "@startlist/postgres"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
@@ -80,7 +70,7 @@ const busy = (users: ReadonlyArray<User.UserId>) =>
       trace: Option.none()
     })
     const outgoing = [{ event, audience: Event.Audience.GrantedBy({ userIds: [user] }) }]
-    const grants = yield* GrantStore.GrantStore
+    const grants = yield* Grant.GrantStore
     const find = (id: User.UserId) => Effect.map(grants.find(application, id), Option.getOrThrow)
     const save = ({ grant }: Grant.Found, outgoing: Grant.Change["outgoing"] = []) =>
       grants.save({ grant: { ...grant, version: grant.version + 1 }, outgoing })

@@ -1,5 +1,5 @@
 /** Laws of operations that are interrupted or observed: each takes effect at one moment. */
-import type { Stores } from "@startlist/core/Stores"
+import type { Stores } from "@startlist/core/Services"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import { map } from "effect/Record"

@@ -1,5 +1,5 @@
 /** Laws of a storage that is opened more than once: by two handles, as two processes do, or again after closing. */
-import type { Stores } from "@startlist/core/Stores"
+import type { Stores } from "@startlist/core/Services"
 import * as Arr from "effect/Array"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 /** Laws of deliveries that are repeated, one by one or all of a state. */
 import type { Delivery } from "@startlist/core/Delivery"
-import type { Stores } from "@startlist/core/Stores"
+import type { Stores } from "@startlist/core/Services"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { LawGroup } from "../Law.ts"

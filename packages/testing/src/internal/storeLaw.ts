@@ -1,7 +1,7 @@
 /** Laws of the stores as generators. Each has its own fixture. */
 import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import type { StoreError } from "@startlist/core/Store"
-import type { Stores } from "@startlist/core/Stores"
+import type { Stores } from "@startlist/core/Services"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import type * as FastCheck from "effect/FastCheck"

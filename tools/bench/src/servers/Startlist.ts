@@ -7,9 +7,9 @@ import { randomBytes } from "node:crypto"
 import { createServer } from "node:http"
 import { setFlagsFromString } from "node:v8"
 import * as Applications from "@startlist/core/Applications"
+import * as Audit from "@startlist/core/Audit"
 import { Callbacks } from "@startlist/core/Callbacks"
 import * as Memory from "@startlist/core/Memory"
-import type * as Stores from "@startlist/core/Stores"
 import * as OAuth from "@startlist/core/OAuth"
 import { documented, Policy } from "@startlist/core/Policy"
 import * as Services from "@startlist/core/Services"
@@ -98,9 +98,9 @@ const policy = Layer.succeed(Policy, {
   maxAccessTokens: Number(process.env["ACCESS_TOKENS"] ?? documented.maxAccessTokens)
 })
 
-const serve = <E>(stores: Layer.Layer<Stores.Stores | UserStore | Users.Users, E>): void => {
+const serve = <E>(stores: Layer.Layer<Services.Stores | UserStore | Users.Users, E>): void => {
   const layer = Layer.merge(Services.layer, FailureLimit.layerMemory).pipe(
-    Layer.provideMerge(Layer.mergeAll(stores, NodeSecrets.layerDrawn, noCallbacks)),
+    Layer.provideMerge(Layer.mergeAll(Audit.none, stores, NodeSecrets.layerDrawn, noCallbacks)),
     Layer.provideMerge(policy)
   )
   Effect.runFork(Effect.tapErrorCause(Effect.provide(program, layer), Effect.logError))

@@ -4,6 +4,7 @@
  * the same rows.
  */
 import { randomBytes } from "node:crypto"
+import * as Audit from "@startlist/core/Audit"
 import { Callbacks } from "@startlist/core/Callbacks"
 import { RegistrationId } from "@startlist/core/Registration"
 import { Registrations } from "@startlist/core/Registrations"
@@ -79,7 +80,7 @@ else {
   Effect.runFork(Effect.tapErrorCause(
     Effect.provide(
       change,
-      Services.layer.pipe(Layer.provide(Layer.mergeAll(stores, NodeSecrets.layerDrawn, noCallbacks)))
+      Services.layer.pipe(Layer.provide(Layer.mergeAll(Audit.none, stores, NodeSecrets.layerDrawn, noCallbacks)))
     ),
     Effect.logError
   ))

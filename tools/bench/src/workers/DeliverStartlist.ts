@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { ApplicationStore } from "@startlist/core/Application"
+import * as Audit from "@startlist/core/Audit"
 import { DeliveryStore } from "@startlist/core/Delivery"
 import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import { emptyUpdates } from "@startlist/core/Registration"
@@ -115,6 +116,7 @@ Effect.runFork(Effect.tapErrorCause(
     program,
     Services.layer.pipe(
       Layer.provideMerge(Layer.mergeAll(
+        Audit.none,
         Users.layer.pipe(Layer.provideMerge(stores), Layer.provide(seal)),
         NodeSecrets.layerDrawn,
         Dispatcher.layerWith({ allow: loopback })

@@ -2,6 +2,7 @@
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import * as Applications from "@startlist/core/Applications"
+import * as Audit from "@startlist/core/Audit"
 import { Callbacks } from "@startlist/core/Callbacks"
 import * as Memory from "@startlist/core/Memory"
 import * as OAuth from "@startlist/core/OAuth"
@@ -70,7 +71,7 @@ const callbacks = Layer.succeed(Callbacks, {
 })
 const people = Layer.succeed(UserStore, { find: (id) => Effect.succeedSome(userOf(id)) })
 const layer = Services.layer.pipe(
-  Layer.provide(Layer.mergeAll(Memory.layer, people, callbacks, NodeSecrets.layerDrawn))
+  Layer.provide(Layer.mergeAll(Audit.none, Memory.layer, people, callbacks, NodeSecrets.layerDrawn))
 )
 
 Effect.runFork(Effect.tapErrorCause(Effect.provide(program, layer), Effect.logError))

@@ -6,7 +6,8 @@ import { randomBytes } from "node:crypto"
 import { ApplicationId } from "@startlist/core/Application"
 import * as Access from "@startlist/core/Access"
 import * as Grant from "@startlist/core/Grant"
-import { GrantStore } from "@startlist/core/GrantStore"
+import * as TokenRequest from "@startlist/core/TokenRequest"
+import { GrantStore } from "@startlist/core/Grant"
 import * as Policy from "@startlist/core/Policy"
 import { Fingerprint } from "@startlist/core/Secrets"
 import { unsafeBrand } from "@startlist/core/Store"
@@ -25,7 +26,7 @@ const applicationId = ApplicationId.make(Grants.applicationId)
 const anyUser = (): number => 1 + Math.floor(Math.random() * Number(users))
 
 /** Hashes of a grant's next version. No tokens, because only the stores are measured. */
-const deriving = ({ userId, version }: Grant.Grant): Grant.Deriving => ({
+const deriving = ({ userId, version }: Grant.Grant): TokenRequest.Deriving => ({
   hash: (text) => unsafeBrand(Fingerprint, text),
   keys: [{
     derive: () => ({
@@ -74,7 +75,7 @@ const make = Effect.gen(function*() {
         scope: Option.none(),
         name: { applicationId, userId, epoch, generation }
       }
-      const decision = Grant.rotate(grant, presented, deriving(grant), now, Policy.documented)
+      const decision = TokenRequest.rotate(grant, presented, deriving(grant), now, Policy.documented)
       if (decision._tag !== "Issued") return yield* Effect.dieMessage(`a refresh was ${decision._tag}`)
       yield* grants.save(decision.change)
       return decision.change.grant

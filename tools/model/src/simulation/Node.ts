@@ -1,7 +1,8 @@
 /** A node of the simulated system: its services, its worker, its clock, and the network between it and the stores. */
+import { Audit } from "@startlist/core/Audit"
 import { Callbacks } from "@startlist/core/Callbacks"
 import type { DeliveryQueue } from "@startlist/core/DeliveryQueue"
-import type { Stores } from "@startlist/core/Stores"
+import type { Stores } from "@startlist/core/Services"
 import { Policy } from "@startlist/core/Policy"
 import { Secrets } from "@startlist/core/Secrets"
 import * as Services from "@startlist/core/Services"
@@ -29,7 +30,7 @@ import type { SimulationContext } from "./context.ts"
 import { observe } from "./observedStores.ts"
 
 /** Services that the worker of a node needs. */
-export type WorkerNeeds = DeliveryQueue | Callbacks | Secrets
+export type WorkerNeeds = Audit | DeliveryQueue | Callbacks | Secrets
 
 /** A running node. A restart after a crash makes another one. */
 export interface Life {
@@ -160,6 +161,7 @@ export const boot = (
 
     const callbacks = receivers.reachedFrom(process, crashing)
     const ports = intercept(observed, network).pipe(
+      Context.add(Audit, { record: () => Effect.void }),
       Context.add(Callbacks, callbacks),
       Context.add(Secrets, secrets),
       Context.merge(context.people),

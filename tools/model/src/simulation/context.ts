@@ -1,7 +1,7 @@
 /** Context of a simulation: the stores, the checkers, and the audit after every write. */
 import type { Delivery } from "@startlist/core/Delivery"
 import { DeliveryStore } from "@startlist/core/Delivery"
-import type { Stores } from "@startlist/core/Stores"
+import type { Stores } from "@startlist/core/Services"
 import { OAuth } from "@startlist/core/OAuth"
 import type { Policy } from "@startlist/core/Policy"
 import type { StoreError } from "@startlist/core/Store"

@@ -1,10 +1,10 @@
 /** The stores as the nodes reach them: the model and the checkers follow every write. */
 import { ApplicationStore } from "@startlist/core/Application"
 import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
-import { GrantStore } from "@startlist/core/GrantStore"
+import { GrantStore } from "@startlist/core/Grant"
 import { RegistrationStore } from "@startlist/core/Registration"
 import type { StoreError } from "@startlist/core/Store"
-import type { Stores } from "@startlist/core/Stores"
+import type { Stores } from "@startlist/core/Services"
 import { SubscriptionStore } from "@startlist/core/Subscription"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

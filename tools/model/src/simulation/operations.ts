@@ -1,7 +1,6 @@
 /** The steps of a plan: requests of users, applications and operators, and incidents. */
 import * as Retention from "@startlist/core/Retention"
-import type { Services } from "@startlist/core/Services"
-import type { Stores } from "@startlist/core/Stores"
+import type { Services, Stores } from "@startlist/core/Services"
 import type { TestUsers } from "@startlist/testing/TestUsers"
 import type { Role } from "@startlist/core/User"
 import * as Effect from "effect/Effect"

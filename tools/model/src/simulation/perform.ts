@@ -1,7 +1,7 @@
 /** One run of the simulation: builds the system, performs the steps, and waits until all deliveries have ended. */
+import { Audit } from "@startlist/core/Audit"
 import { Callbacks } from "@startlist/core/Callbacks"
 import * as Memory from "@startlist/core/Memory"
-import type * as Stores from "@startlist/core/Stores"
 import * as OAuth from "@startlist/core/OAuth"
 import * as Policy from "@startlist/core/Policy"
 import { Secrets } from "@startlist/core/Secrets"
@@ -46,7 +46,7 @@ export interface Options extends Partial<Plan.Size> {
   /** Default: that of the policy. */
   readonly replay?: Policy.Policy.Service["replay"]
   /** The stores to test, new for every run. Default: the stores in memory. */
-  readonly stores?: Layer.Layer<Stores.Stores>
+  readonly stores?: Layer.Layer<Services.Stores>
   /** The worker to test. Default: the core's. */
   readonly worker?: Effect.Effect<never, never, WorkerNeeds>
 }
@@ -122,12 +122,13 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
       goodSince: new Map()
     }
     const receivers = new Receivers(context)
-    const servicesOver = (reached: Context.Context<Stores.Stores>) =>
+    const servicesOver = (reached: Context.Context<Services.Stores>) =>
       Effect.gen(function*() {
         const ports = Context.mergeAll(
           reached,
           people,
           Context.make(Secrets, secrets),
+          Context.make(Audit, { record: () => Effect.void }),
           Context.make(Callbacks, receivers.reachedFrom(context, (call) => call))
         )
         const services = yield* Layer.build(

@@ -10,21 +10,15 @@ const lawsAndRules: FoundBy = { storeLaws: true, rules: true }
 const all: FoundBy = { storeLaws: true, programs: true, rules: true }
 
 export const coreFaults: ReadonlyArray<Fault<Source>> = [
-  ...inCore("Grant.ts", programsAndRules, {
+  ...inCore("TokenRequest.ts", programsAndRules, {
     "a refresh token of an earlier life counts as one of this life": [
       "epoch < grant.epoch || grant.status === \"revoked\"",
       "false"
-    ],
-    "a revocation leaves the access tokens": ["\", access: []", "\""],
-    "a revocation leaves the refresh token and the codes": [
-      "\", access: [], codes: []",
-      "\", access: [], refresh: grant.refresh"
     ],
     "a repeat is answered whatever it repeats": [
       ".find(({ refreshToken }) => shortened(hash(Redacted.value(refreshToken))) === current.hash)",
       "[0]"
     ],
-    "a new life keeps the old epoch": ["epoch: (before?.epoch ?? 0) + 1,", "epoch: before?.epoch ?? 1,"],
     "a code can be used again": ["redeemed)", "redeemed) && false"],
     "a code never expires": ["code.hash === hash && !isOver(code.expiresAt, now)", "code.hash === hash"],
     "a used code is not marked": ["{ ...one, redeemed }", "one"],
@@ -37,13 +31,21 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
     "a refresh does not replace the refresh token": [
       "generation = grant.generation + 1",
       "generation = grant.generation"
+    ]
+  }),
+  ...inCore("Grant.ts", programsAndRules, {
+    "a revocation leaves the access tokens": ["\", access: []", "\""],
+    "a revocation leaves the refresh token and the codes": [
+      "\", access: [], codes: []",
+      "\", access: [], refresh: grant.refresh"
     ],
+    "a new life keeps the old epoch": ["epoch: (before?.epoch ?? 0) + 1,", "epoch: before?.epoch ?? 1,"],
     "a revocation changes nothing": [
       "status: \"revoked\", access: [], codes: []",
       "refresh: grant.refresh"
     ]
   }),
-  ...inCore("Grant.ts", rules, {
+  ...inCore("TokenRequest.ts", rules, {
     "a refresh token is believed by its name": [" || !keys.some((key) => key.isAuthentic(token))"],
     "a repeat has no end": [" || isOver(DateTime.addDuration(current.issuedAt, within), now)"],
     "a request is repeated without a time for that by a node whose clock is behind": [
@@ -57,8 +59,6 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
       "Option.isSome(presented.idempotencyKey) ? policy.refreshRetry : Duration.zero",
       "policy.refreshRetry"
     ],
-    "a new code finds no room": [".slice(-policy.maxCodes)", ".slice(0, policy.maxCodes)"],
-    "a grant has any number of codes": [".slice(-policy.maxCodes)"],
     "anyone may refresh, and a replay by another revokes its line": [
       "if (grant.applicationId !== applicationId) return refuse(\"mismatch\")"
     ],
@@ -69,20 +69,26 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
     "a double send revokes the line of a code": [" && !isSentTwice(at, now, policy)"],
     "the line of a replay is not looked at": ["generation < grant.lineStart ? \"superseded\" : "],
     "a code revokes a later line": ["line === grant.lineStart && !isSentTwice", "!isSentTwice"],
+    "a refresh token never expires": [
+      "if (Option.exists(grant.refresh, ({ expiresAt }) => isOver(expiresAt, now))) return refuse(\"expired\")"
+    ]
+  }),
+  ...inCore("Grant.ts", rules, {
+    "a new code finds no room": [".slice(-policy.maxCodes)", ".slice(0, policy.maxCodes)"],
+    "a grant has any number of codes": [".slice(-policy.maxCodes)"],
     "a replay revokes all lines of the grant": [
       "Arr.dropRight(grant.access, grant.generation - grant.lineStart + 1)",
       "[]"
     ],
     "the end of a line leaves its older access tokens": ["grant.generation - grant.lineStart + 1)", "1)"],
     "a line that was ended by a replay can be refreshed": ["lineStart: grant.generation + 1", "refresh: grant.refresh"],
-    "a refresh token never expires": [
-      "if (Option.exists(grant.refresh, ({ expiresAt }) => isOver(expiresAt, now))) return refuse(\"expired\")"
-    ],
     "organizers' revocations notify nobody": [" || grant.role === \"organizer\""]
   }),
-  ...inCore("Grant.ts", rules, {
+  ...inCore("TokenRequest.ts", rules, {
     "a new access token finds no room": [".slice(-policy.maxAccessTokens)", ".slice(0, policy.maxAccessTokens)"],
-    "a grant has any number of access tokens": [".slice(-policy.maxAccessTokens)"],
+    "a grant has any number of access tokens": [".slice(-policy.maxAccessTokens)"]
+  }),
+  ...inCore("Grant.ts", rules, {
     "an expired access token stays in the grant": [
       "Arr.dropWhile(access, ({ expiresAt }) => isOver(expiresAt, now))",
       "access"
@@ -106,12 +112,19 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
     ],
     "an application sees the tokens of others": [" || Option.exists(audience, (id) => id !== grant.applicationId)"]
   }),
+  ...inCore("TokenRequests.ts", programsAndRules, {
+    "a replay is refused, and the revocation is forgotten": ["Option.toArray(decision.revocation)", "[]"]
+  }),
   ...inCore("OAuth.ts", programsAndRules, {
-    "a replay is refused, and the revocation is forgotten": ["Option.toArray(decision.revocation)", "[]"],
     "a bearer of a suspended application is let in": [" && found.value.application.state === \"active\""],
-    "a token of a suspended application is introspected as active": ["!== \"active", "=== \"ended"],
-    "a bearer of an earlier epoch is let in": ["Grant.asOf(found.value),", "found.value.grant,"],
-    "a refresh token of an earlier epoch is rotated": ["Grant.asOf(found.value))", "found.value.grant)"]
+    "a token of a suspended application is introspected as active": [
+      "application.state !== \"active",
+      "application.state === \"ended"
+    ],
+    "a bearer of an earlier epoch is let in": ["Grant.asOf(found.value),", "found.value.grant,"]
+  }),
+  ...inCore("TokenRequests.ts", programsAndRules, {
+    "a refresh token of an earlier epoch is rotated": ["asOf(found.value)", "found.value.grant"]
   }),
   ...inCore("Application.ts", programsAndRules, {
     "a suspended application proves itself": ["=== \"active", "!== \"ended"],
@@ -137,16 +150,23 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
     "a pause cannot be undone": ["marked(subscription, false, false, now)", "subscription"],
     "any challenge is accepted": ["answer[\"hub.challenge\"] === challenge", "answer[\"hub.challenge\"] !== \"\""]
   }),
-  ...inCore("internal/memoryPersons.ts", laws, {
+  ...inCore("Memory.ts", laws, {
     "an erasure forgets one text": [
       "updates: emptyUpdates }, attempts",
       "updates: { ...delivery.event.updates, comment: \"\" } }, attempts"
     ],
-    "an erasure leaves the attempts": [", attempts: [] }", " }"],
-    "an erasure forgets deliveries that have ended": ["of deliveries.values()", "of state.pending.values()"],
     "an erasure loses its last event": ["{ outgoing } of revocations)", "{ outgoing } of revocations.slice(0, -1))"]
   }),
-  ...inCore("internal/memoryGrants.ts", laws, {
+  ...inCore("Memory.ts", laws, {
+    "an erasure leaves the attempts": [", attempts: [] }", " }"],
+    "an erasure forgets deliveries that have ended": ["of deliveries.values()", "of state.pending.values()"],
+    "an owner of applications is erased": [
+      "if ([...applications.values()].some((one) => one.ownerId === userId && one.state !== \"ended\")) return false\n"
+    ],
+    "an erased user registers an application": [
+      "if (erased.has(application.ownerId)) return new UserErased({ userId: application.ownerId })\n"
+    ],
+    "an erased user is given an application": [" || (next.state !== \"ended\" && erased.has(next.ownerId))"],
     "an erased user gets a grant": ["if (grant.version === 1 && erased.has(grant.userId)) return false\n"]
   }),
   ...inCore("OAuth.ts", rules, {
@@ -186,7 +206,10 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
     ]
   }),
   ...inCore("Delivery.ts", rules, {
-    "a fourth attempt is made": ["1]", "2] ?? policy.deliveryDelays[attempts.length - 1]"],
+    "a fourth attempt is made": [
+      "attempts.length - 1]",
+      "attempts.length - 2] ?? policy.deliveryDelays[attempts.length - 1]"
+    ],
     "any 2xx acknowledges": ["answer.status === 200 ? \"delivered\"", "answer.status < 300 ? \"delivered\""],
     "an answer after 2 s acknowledges": ["outcome: late ? \"timeout\" : answer", "outcome: answer"],
     "Retry-After is followed however long it is": [
@@ -205,7 +228,7 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
   ...inCore("Event.ts", rules, {
     "the keys of updates come in the order of the store": ["JSON.stringify(fields, keys)", "JSON.stringify(fields)"]
   }),
-  ...inCore("WorkerAttempts.ts", programsAndRules, {
+  ...inCore("internal/attempts.ts", programsAndRules, {
     "what is delivered is not recorded": [
       "recorder.add",
       "if (delivery.state === \"delivered\") slots.record(1)\n      else recorder.add"
@@ -214,19 +237,19 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
   ...inCore("Worker.ts", rules, {
     "a worker that stops forgets what is in flight": ["while (!slots.isIdle()) yield* Queue.take(wake)"]
   }),
-  ...inCore("WorkerAttempts.ts", rules, {
+  ...inCore("internal/attempts.ts", rules, {
     "an attempt starts after its lease": [">= claimed.leaseEnds.epochMillis", ">= Infinity"],
     "a delivery that ends every worker is claimed forever": ["policy.deliveryClaims &", "Infinity &"],
     "a delivery is set aside at its first repeat": ["claims > policy.deliveryClaims &&", "claims > 1 &&"],
     "a store that fails sets deliveries aside": ["- recorder.failedAt() "]
   }),
-  ...inCore("WorkerRecorder.ts", rules, {
+  ...inCore("internal/inFlight.ts", rules, {
     "a batch that fails is lost": [
       "batch.length =",
       "true\n            ? Effect.as(Effect.logWarning(\"lost\", cause), [])\n            : batch.length ="
     ]
   }),
-  ...inCore("WorkerSlots.ts", rules, {
+  ...inCore("internal/inFlight.ts", rules, {
     "a receiver that hangs is not suspected": ["else suspectUntil.set(id, DateTime.addDuration(now, suspicion))"]
   }),
   ...inCore("internal/memoryState.ts", lawsAndPrograms, {
@@ -235,12 +258,13 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
   ...inCore("internal/memoryState.ts", laws, {
     "a save accepts any newer version": ["!== next.version - 1", ">= next.version"]
   }),
-  ...inCore("internal/memoryGrants.ts", all, {
-    "a grant is saved without its deliveries": ["enqueue(outgoing)\n        "],
-    "a refused save queues its events": ["if (!compareAndSet(", "enqueue(outgoing)\n      if (!compareAndSet("]
-  }),
   ...inCore("Memory.ts", all, {
-    "a registration is saved without its deliveries": ["enqueue(outgoing)\n      "]
+    "a grant is saved without its deliveries": ["ofApplication)\n        enqueue(outgoing)", "ofApplication)"],
+    "a refused save queues its events": ["if (!compareAndSet(", "enqueue(outgoing)\n      if (!compareAndSet("],
+    "a registration is saved without its deliveries": [
+      "next)) return false\n      enqueue(outgoing)",
+      "next)) return false"
+    ]
   }),
   ...inCore("Memory.ts", lawsAndRules, {
     "an application has several subscriptions": [
@@ -313,7 +337,7 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
       "return Option.isNone(ended.expiresAt) && record.secrets.length === 1\n"
     ]
   }),
-  ...inCore("WorkerAttempts.ts", rules, {
+  ...inCore("internal/attempts.ts", rules, {
     "only the newest secret signs": ["live(signingSecrets, at)", "live(signingSecrets, at).slice(0, 1)"],
     "an attempt has another sequence than its event": ["sequence: delivery.event.sequence,", "sequence: 1,"]
   }),

@@ -1,6 +1,6 @@
 /** Plants faults in stores, and finds them by laws, programs and the simulation. */
 import { Memory } from "@startlist/core"
-import type { Stores } from "@startlist/core/Stores"
+import type { Stores } from "@startlist/core/Services"
 import { StoreLaws, type Suite } from "@startlist/testing"
 import { Context, Effect, FastCheck, identity, Layer, Logger, LogLevel } from "effect"
 import * as Operation from "../../src/Operation.ts"

@@ -15,7 +15,7 @@ import type { Secrets } from "@startlist/core/Secrets"
 import { Text } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { redirect, type Request, type Response } from "@startlist/http/Http"
-import { recorded } from "@startlist/http/Audit"
+import { type Audit, uninterrupted } from "@startlist/core/Audit"
 import * as OwnerLimits from "@startlist/http/OwnerLimits"
 import { get, type Parameters, parseClientId, readOnce, write } from "@startlist/http/Parameters"
 import { Malformed, NotFound } from "@startlist/http/Refusal"
@@ -38,7 +38,15 @@ const pageSize = 50
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | OAuth | SentDeliveries | Secrets | Subscriptions | FailureLimit | Authentication
+  | Applications
+  | Audit
+  | Authentication
+  | FailureLimit
+  | HttpConfig
+  | OAuth
+  | Secrets
+  | SentDeliveries
+  | Subscriptions
 > = Effect.gen(function*() {
   const applications = yield* Applications
   const sent = yield* SentDeliveries
@@ -106,7 +114,7 @@ export const make: Effect.Effect<
             const before = yield* registeredBefore(context, secret.value)
             if (Option.isSome(before)) return showNew(before.value)
             const create = applications.create(ownerId, values, secret.value)
-            return yield* recorded(
+            return yield* uninterrupted(
               spend("application", ownerId, create).pipe(
                 Effect.tap(({ application }) => owner.record(request, "application_created", context, application)),
                 Effect.map(showNew)
@@ -183,7 +191,7 @@ export const make: Effect.Effect<
       const values = readSettings(parameters)
       return applications.change(context.application.id, values).pipe(
         Effect.tap((changed) => owner.record(request, "application_changed", context, changed)),
-        recorded,
+        uninterrupted,
         Effect.as(redirect(`${Owner.pathOf(context.frame, context.application)}?saved=yes`)),
         Effect.catchTags({
           ApplicationNotFound: () => new NotFound(),
@@ -221,7 +229,7 @@ export const make: Effect.Effect<
               ? yield* showRotated(context, { application, secret: secret.value })
               : yield* otherwise
           })
-        const replaced = recorded(Effect.tap(
+        const replaced = uninterrupted(Effect.tap(
           applications.rotateSecret(applicationId, rotation),
           owner.record(request, "secret_rotated", context, context.application)
         )).pipe(Effect.flatMap((registered) => showRotated(context, registered)))
@@ -296,11 +304,11 @@ export const make: Effect.Effect<
       const action = get(parameters, "action")
       const note = owner.record(request, "subscription_changed", context, application)
       if (action === "create") {
-        return recorded(
+        return uninterrupted(
           Effect.tap(subscribe(request, context, parameters), ({ status }) => status === 303 ? note : Effect.void)
         )
       }
-      return recorded(Effect.tap(change(action, application, get(parameters, "subscription")), note)).pipe(
+      return uninterrupted(Effect.tap(change(action, application, get(parameters, "subscription")), note)).pipe(
         Effect.as(redirect(Owner.pathOf(context.frame, application))),
         Effect.catchTags({
           SubscriptionNotFound: () =>

@@ -1,4 +1,6 @@
 /** `/developer/applications/{client_id}/deliveries`: deliveries to an application's callback, and their outcomes. */
+import type { HttpConfig } from "@startlist/http/HttpConfig"
+import type { Audit } from "@startlist/core/Audit"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -38,7 +40,7 @@ const parseInstant = (typed: string): Option.Option<DateTime.Utc> => {
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | SentDeliveries | Subscriptions | FailureLimit | Authentication
+  Applications | Audit | Authentication | Deliveries | FailureLimit | HttpConfig | SentDeliveries | Subscriptions
 > = Effect.gen(function*() {
   const applications = yield* Applications
   const deliveries = yield* Deliveries

@@ -6,7 +6,7 @@ import type { Application } from "@startlist/core/Application"
 import { Applications } from "@startlist/core/Applications"
 import type { StoreError } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
-import { type Action, Audit, Party } from "@startlist/http/Audit"
+import { type Action, Audit, Entry, Party } from "@startlist/core/Audit"
 import type { Request, Response } from "@startlist/http/Http"
 import { type Parameters, parseClientId } from "@startlist/http/Parameters"
 import { NotFound, type Refusal } from "@startlist/http/Refusal"
@@ -77,7 +77,7 @@ export interface OwnerPages {
 export const make: Effect.Effect<
   OwnerPages,
   never,
-  Applications | SentDeliveries | Subscriptions | Authentication
+  Applications | Audit | Authentication | HttpConfig | SentDeliveries | Subscriptions
 > = Effect.gen(function*() {
   const applications = yield* Applications
   const sent = yield* SentDeliveries
@@ -152,12 +152,12 @@ export const make: Effect.Effect<
     posted,
     record: (request, action, { signedIn }, { id }) =>
       Effect.flatMap(DateTime.now, (at) =>
-        audit.record({
+        audit.record(Entry.Acted({
           at,
           action,
           actor: Party.User({ userId: signedIn.user.id }),
           subject: Party.Application({ applicationId: id }),
           address: request.address
-        }))
+        })))
   }
 })

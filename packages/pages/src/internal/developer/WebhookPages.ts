@@ -10,7 +10,7 @@ import { Deliveries } from "@startlist/core/Deliveries"
 import { Policy } from "@startlist/core/Policy"
 import { Applications } from "@startlist/core/Applications"
 import type { Subscriptions } from "@startlist/core/Subscriptions"
-import { recorded } from "@startlist/http/Audit"
+import { type Audit, uninterrupted } from "@startlist/core/Audit"
 import * as OwnerLimits from "@startlist/http/OwnerLimits"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import { redirect } from "@startlist/http/Http"
@@ -28,7 +28,7 @@ import { SigningView } from "./SecretViews.tsx"
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | SentDeliveries | Subscriptions | FailureLimit | Authentication
+  Applications | Audit | Authentication | Deliveries | FailureLimit | HttpConfig | SentDeliveries | Subscriptions
 > = Effect.gen(function*() {
   const deliveries = yield* Deliveries
   const applications = yield* Applications
@@ -72,7 +72,7 @@ export const make: Effect.Effect<
             return yield* view(context, 200, yield* applications.signingSecrets(application.id), { isShown: true })
           case "rotate": {
             const rotation = { number, overlap: get(parameters, "end_now") === "true" ? Duration.zero : overlap }
-            const rotated = yield* recorded(Effect.tap(
+            const rotated = yield* uninterrupted(Effect.tap(
               applications.rotateSigningSecret(application.id, rotation),
               owner.record(request, "signing_secret_rotated", context, application)
             ))
@@ -106,7 +106,7 @@ export const make: Effect.Effect<
   ): Endpoint =>
   (request, [id]) =>
     owner.withForm(request, id, (context, parameters) =>
-      recorded(Effect.tap(
+      uninterrupted(Effect.tap(
         end(context.application.id, Number(get(parameters, "number"))),
         owner.record(request, action, context, context.application)
       )).pipe(
@@ -136,7 +136,7 @@ export const make: Effect.Effect<
   const end: Endpoint = (request, [id]) =>
     owner.withForm(request, id, (context) =>
       Effect.as(
-        recorded(Effect.tap(
+        uninterrupted(Effect.tap(
           applications.end(context.application.id),
           owner.record(request, "application_ended", context, context.application)
         )),

@@ -1,5 +1,5 @@
 /** A server in a process of its own, which answers the message "cpu" with the CPU time that it has used. */
-import { NodeHttp, Protocol } from "@startlist/http"
+import { HttpConfig, NodeHttp, Protocol } from "@startlist/http"
 import { Effect } from "effect"
 import { createServer } from "node:http"
 
@@ -7,7 +7,11 @@ import { createServer } from "node:http"
 const destroying = createServer((incoming) => incoming.once("data", () => incoming.socket.destroy()))
 
 const binding = async () =>
-  NodeHttp.harden(createServer(await Effect.runPromise(NodeHttp.listener(Protocol.notFound()))))
+  NodeHttp.harden(createServer(
+    await Effect.runPromise(
+      Effect.provide(NodeHttp.listener(Protocol.notFound()), HttpConfig.layerLocal)
+    )
+  ))
 
 const server = process.argv[2] === "binding" ? await binding() : destroying
 

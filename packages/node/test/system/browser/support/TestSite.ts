@@ -1,5 +1,5 @@
 /** The service in this process, in memory, on a free port, without database and outgoing requests. */
-import { Callbacks, Memory, Policy, Services, type Stores, Worker } from "@startlist/core"
+import { Audit, Callbacks, Memory, Policy, Services, Worker } from "@startlist/core"
 import { ApplicationStore } from "@startlist/core/Application"
 import { StoreError } from "@startlist/core/Store"
 import { FailureLimit, HttpConfig, NodeHttp, NodeSecrets, Protocol, Router } from "@startlist/http"
@@ -20,7 +20,7 @@ export interface Switches {
 }
 
 /** Services for effects of a test. */
-export type Inside = Stores.Stores | Services.Services | LocalAccounts.Registrar
+export type Inside = Services.Stores | Services.Services | LocalAccounts.Registrar
 
 export interface HttpConfig {
   readonly url: string
@@ -90,6 +90,7 @@ const inside = (switches: Switches, sent: Array<string>) =>
     Layer.provideMerge(breakable(switches)),
     Layer.provideMerge(
       Layer.mergeAll(
+        Audit.none,
         Memory.layer,
         NodeSecrets.layerDrawn,
         Layer.succeed(Callbacks.Callbacks, callbacksWith(switches, sent))

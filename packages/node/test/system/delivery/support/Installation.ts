@@ -8,7 +8,6 @@ import {
   Deliveries,
   type Delivery,
   Grant,
-  GrantStore,
   Registration,
   Registrations,
   Subscription,
@@ -50,7 +49,7 @@ export const makeInstallation = () =>
     const context = yield* Layer.build(services(Postgres.layer({ url })))
     const applications = Context.get(context, Applications.Applications)
     const deliveries = Context.get(context, Deliveries.Deliveries)
-    const grants = Context.get(context, GrantStore.GrantStore)
+    const grants = Context.get(context, Grant.GrantStore)
     const registrations = Context.get(context, Registrations.Registrations)
     const subscriptions = Context.get(context, Subscription.SubscriptionStore)
     const users = Context.get(context, Users.Users)

@@ -1,7 +1,7 @@
 /** A program that uses the installed packages. The test compiles and runs it in its own project. */
-import { Applications, Memory, OAuth, Services, User, Worker } from "@startlist/core"
+import { Applications, Audit, Memory, OAuth, Services, User, Worker } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
-import { FailureLimit, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
+import { FailureLimit, HttpConfig, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
 import { Authentication, Pages } from "@startlist/pages"
 import { Embedded, Seal, Users } from "@startlist/postgres"
 import { Effect, Layer, Option, Redacted } from "effect"
@@ -29,7 +29,7 @@ const users = Layer.succeed(User.UserStore, {
 })
 
 const inMemory = Services.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Memory.layer, users, Dispatcher.layer, NodeSecrets.layerDrawn))
+  Layer.provideMerge(Layer.mergeAll(Audit.none, Memory.layer, users, Dispatcher.layer, NodeSecrets.layerDrawn))
 )
 
 const refreshes = Effect.gen(function*() {
@@ -92,7 +92,7 @@ const program = Effect.gen(function*() {
   const refreshed = yield* Effect.provide(refreshes, inMemory)
   const status = yield* Effect.provide(
     Effect.scoped(answers),
-    Layer.mergeAll(FailureLimit.layerMemory, authentication).pipe(Layer.provideMerge(inMemory))
+    Layer.mergeAll(FailureLimit.layerMemory, HttpConfig.layerLocal, authentication).pipe(Layer.provideMerge(inMemory))
   )
   const { email } = yield* Effect.scoped(keeps)
   return { refreshed, status, email }

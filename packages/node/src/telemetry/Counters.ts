@@ -1,14 +1,54 @@
-/** Metrics of delivery attempts, ended deliveries and callback validations. */
-import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+/** Counters of the entries that the services write to the audit: tokens, delivery attempts and callback validations. */
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
-import { type Answer, Callbacks } from "@startlist/core/Callbacks"
+import type { Entry, GrantType } from "@startlist/core/Audit"
+import type { Answer } from "@startlist/core/Callbacks"
 import { Attempt, type Delivery } from "@startlist/core/Delivery"
-import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import { withoutKey } from "@startlist/postgres/Queue"
 import * as Series from "./Series.ts"
+
+const issued = Series.make(
+  Metric.counter(`${Series.prefix}tokens_issued_total`, { description: "Token pairs issued for an authorization code" })
+)
+const rotated = Series.make(
+  Metric.counter(`${Series.prefix}tokens_rotated_total`, { description: "Token pairs issued for a refresh token" })
+)
+const refused = Series.make(
+  Metric.counter(`${Series.prefix}tokens_refused_total`, {
+    description: "Refused token requests, by reason. replayed: the line of tokens was revoked"
+  }),
+  "grant_type",
+  "reason"
+)
+const rejected = Series.make(
+  Metric.counter(`${Series.prefix}access_tokens_rejected_total`, {
+    description: "Requests with an invalid access token"
+  })
+)
+const revocations = Series.make(
+  Metric.counter(`${Series.prefix}revocations_total`, { description: "Revoked grants, by application or user" }),
+  "by"
+)
+
+const reasons = [
+  "unknown",
+  "expired",
+  "mismatch",
+  "used",
+  "replaced",
+  "superseded",
+  "ended",
+  "replayed",
+  "revoked",
+  "invalid_client",
+  "unavailable"
+]
+
+for (const series of [issued, rotated, rejected]) series.declare()
+for (const by of ["application", "user"]) revocations.declare(by)
+for (const grantType of ["authorization_code", "refresh_token"]) {
+  for (const reason of reasons) refused.declare(grantType, reason)
+}
 
 const attempts = Series.make(
   Metric.counter(`${Series.prefix}delivery_attempts_total`, {
@@ -73,7 +113,8 @@ const labelOf = ({ applicationId, state }: Delivery): string => {
   return label
 }
 
-const count = (delivery: Delivery): void => {
+/** Counts a settled delivery. */
+const settle = (delivery: Delivery): void => {
   if (delivery.state === "set_aside") return ended.update(1, delivery.state, labelOf(delivery))
   const attempt = delivery.attempts.at(-1)
   if (attempt === undefined) return
@@ -85,35 +126,24 @@ const count = (delivery: Delivery): void => {
   latencies.update(Math.max(0, delivery.endedAt.value.epochMillis - delivery.event.time.epochMillis) / 1000)
 }
 
-/** Counts settled deliveries. Only the node whose settlement is recorded counts it. */
-export const layerStores = <A, E, R>(
-  stores: Layer.Layer<A | DeliveryQueue, E, R>
-): Layer.Layer<A | DeliveryQueue, E, R> =>
-  Layer.map(stores, (context) => {
-    const queue = Context.get(context, DeliveryQueue)
-    return Context.add(context, DeliveryQueue, {
-      ...queue,
-      settle: (settlements) =>
-        Effect.map(queue.settle(settlements), (recorded) => {
-          const ids = new Set(recorded)
-          for (const { delivery } of settlements) if (ids.has(delivery.id)) count(delivery)
-          return recorded
-        })
-    })
-  })
-
 const outcomeOf = (answer: Answer): string => answer._tag === "Answered" ? String(answer.status) : answer._tag
 
-/** Counts callback validations. */
-export const layerCallbacks = <E, R>(callbacks: Layer.Layer<Callbacks, E, R>): Layer.Layer<Callbacks, E, R> =>
-  Layer.map(callbacks, (context) => {
-    const service = Context.get(context, Callbacks)
-    return Context.add(context, Callbacks, {
-      ...service,
-      validate: (validation) =>
-        Effect.map(service.validate(validation), (answer) => {
-          validations.update(1, outcomeOf(answer))
-          return answer
-        })
-    })
-  })
+const issuedFor: Readonly<Record<GrantType, Series.Series>> = { authorization_code: issued, refresh_token: rotated }
+
+/** Counts an entry. */
+export const count = (entry: Entry): void => {
+  switch (entry._tag) {
+    case "TokensIssued":
+      return issuedFor[entry.grantType].update(1)
+    case "TokensRefused":
+      return refused.update(1, entry.grantType, entry.reason)
+    case "AccessRefused":
+      return rejected.update(1)
+    case "GrantsRevoked":
+      return revocations.update(entry.count, entry.by)
+    case "DeliverySettled":
+      return settle(entry.delivery)
+    case "CallbackValidated":
+      return validations.update(1, outcomeOf(entry.answer))
+  }
+}

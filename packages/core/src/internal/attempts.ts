@@ -1,18 +1,56 @@
-/** The attempts of one worker: begins them, and decides their outcomes. */
+/** The attempts of one worker: begins them, ends them at their timeout, and decides their outcomes. */
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import type * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
 import * as Runtime from "effect/Runtime"
-import { live } from "./ApplicationSecret.ts"
-import { Answer, type Begin, broken, Callbacks, forking, type Post, reportBug } from "./Callbacks.ts"
-import { type Delivery, next, setAside } from "./Delivery.ts"
-import type { Claimed } from "./DeliveryQueue.ts"
-import { body, toSeconds } from "./Event.ts"
-import { Policy } from "./Policy.ts"
-import type { Deadlines } from "./WorkerDeadlines.ts"
-import type { Recorder } from "./WorkerRecorder.ts"
-import type { Slots } from "./WorkerSlots.ts"
+import { live } from "../ApplicationSecret.ts"
+import { Answer, type Begin, broken, Callbacks, forking, type Post, reportBug } from "../Callbacks.ts"
+import { type Delivery, next, setAside } from "../Delivery.ts"
+import type { Claimed } from "../DeliveryQueue.ts"
+import { body, toSeconds } from "../Event.ts"
+import { Policy } from "../Policy.ts"
+import type { Recorder, Slots } from "./inFlight.ts"
+import { signal } from "./runtime.ts"
+
+export interface Deadlines {
+  /** Calls `onTime` at the timeout after `at`. The result ends the watch, and returns whether it was in time. */
+  readonly watch: (at: DateTime.Utc, onTime: () => void) => () => boolean
+  /** Checks the deadlines. Never ends. */
+  readonly sweep: Effect.Effect<never>
+}
+
+/**
+ * One timer for all attempts in flight: they have the same timeout, so they end in the order of their starts. A timer
+ * and a race of fibers for each attempt would cost more than the request.
+ */
+export const makeDeadlines = (timeout: Duration.Duration): Effect.Effect<Deadlines> =>
+  Effect.map(Queue.sliding<void>(1), (started) => {
+    const watched = new Set<{ readonly deadline: number; readonly onTime: () => void }>()
+    const millis = Duration.toMillis(timeout)
+
+    const sweepOnce = Effect.gen(function*() {
+      const now = yield* Clock.currentTimeMillis
+      for (const one of watched) {
+        if (one.deadline > now) return yield* Effect.sleep(one.deadline - now)
+        watched.delete(one)
+        yield* Effect.catchAllCause(Effect.sync(one.onTime), Effect.logError)
+      }
+      yield* Queue.take(started)
+    })
+
+    return {
+      watch: (at, onTime) => {
+        const one = { deadline: at.epochMillis + millis, onTime }
+        if (watched.size === 0) signal(started)
+        watched.add(one)
+        return () => watched.delete(one)
+      },
+      sweep: Effect.forever(sweepOnce)
+    }
+  })
 
 /** Attempts a delivery, or sets it aside. Returns whether it did. `random` is from 0 to 1, for the next pause. */
 export type Attempt = (claimed: Claimed, random: number) => boolean

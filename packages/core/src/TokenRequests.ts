@@ -1,0 +1,229 @@
+/**
+ * Requests for tokens: the exchange of a code and the refresh (requirements §4.2 and §4.3). Both find the grant that the
+ * code or token names, decide (`TokenRequest`), and save once.
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import type * as DateTime from "effect/DateTime"
+import * as Application from "./Application.ts"
+import type { InvalidClient } from "./Application.ts"
+import type { ClientCredentials } from "./Applications.ts"
+import { Audit, Entry, type GrantType, Party, uninterrupted } from "./Audit.ts"
+import { asOf, type Grant, GrantStore } from "./Grant.ts"
+import { makeWithNow } from "./internal/runtime.ts"
+import { Policy } from "./Policy.ts"
+import { Secrets } from "./Secrets.ts"
+import { type Conflict, type StoreError, untilSaved } from "./Store.ts"
+import * as Token from "./Token.ts"
+import type { Scope, TokenAnswer } from "./Token.ts"
+import { type Decision, InvalidGrant, redeem, rotate, type ScopeExceeded } from "./TokenRequest.ts"
+
+/** A required parameter is missing (RFC 6749 §5.2 `invalid_request`). */
+export class MissingParameter
+  extends Schema.TaggedError<MissingParameter>("@startlist/core/MissingParameter")("MissingParameter", {
+    name: Schema.Literal("redirect_uri", "code_verifier")
+  })
+{}
+
+/** Common input of exchanges and refreshes. */
+interface Asked {
+  readonly client: ClientCredentials
+  /** The client's `Idempotency-Key`: 1 to 255 printable characters. A repeat with it gets the same answer. */
+  readonly idempotencyKey?: Option.Option<string>
+  /** Network address of the client, for the audit. Default: empty. */
+  readonly address?: string
+}
+
+/** A code, and what proves that it is the client's own. */
+export interface Exchange extends Asked {
+  readonly code: Redacted.Redacted<string>
+  readonly redirectUri: Option.Option<string>
+  readonly verifier: Option.Option<Redacted.Redacted<string>>
+}
+
+/** A refresh token, and the wanted scope. */
+export interface Refresh extends Asked {
+  readonly token: Redacted.Redacted<string>
+  /** The requested scope (RFC 6749 §6), within that of the grant. A smaller one does not narrow the tokens. */
+  readonly scope?: Option.Option<Scope>
+}
+
+/** Both requests for tokens. `OAuth` has them. */
+export interface TokenRequests {
+  /** Exchanges a code for tokens (requirements §4.2), with the granted scope and the request's state. */
+  readonly exchange: (
+    exchange: Exchange
+  ) => Effect.Effect<TokenAnswer, InvalidClient | MissingParameter | InvalidGrant | StoreError>
+  /** Exchanges a refresh token for a new pair with the scope of the grant (requirements §4.3). */
+  readonly refresh: (
+    refresh: Refresh
+  ) => Effect.Effect<TokenAnswer, InvalidClient | InvalidGrant | ScopeExceeded | StoreError>
+}
+
+/** Authenticates a client and continues with its application. */
+export type WithClient = <A, E>(
+  credentials: ClientCredentials,
+  now: DateTime.Utc,
+  use: (application: Application.Application) => Effect.Effect<A, E>
+) => Effect.Effect<A, E | InvalidClient | StoreError>
+
+/** Makes `WithClient`. It has no span: refreshes use it. */
+export const makeWithClient: Effect.Effect<WithClient, never, Application.ApplicationStore | Secrets> = Effect.gen(
+  function*() {
+    const applications = yield* Application.ApplicationStore
+    const secrets = yield* Secrets
+    return <A, E>(
+      { id, secret }: ClientCredentials,
+      now: DateTime.Utc,
+      use: (application: Application.Application) => Effect.Effect<A, E>
+    ) => {
+      const hash = secrets.hash(Redacted.value(secret))
+      return Effect.flatMap(applications.find(id), (found): Effect.Effect<A, E | InvalidClient> => {
+        const application = Application.authenticate(found, hash, now)
+        return Either.isRight(application) ? use(application.right) : Effect.fail(application.left)
+      })
+    }
+  }
+)
+
+const reasons = {
+  InvalidClient: "invalid_client",
+  MissingParameter: "missing_parameter",
+  ScopeExceeded: "scope_exceeded",
+  StoreError: "unavailable"
+} as const
+
+const unknownGrant = new InvalidGrant({ reason: "unknown" })
+
+/** Makes both requests over their ports. */
+export const make: Effect.Effect<
+  TokenRequests,
+  never,
+  Audit | Application.ApplicationStore | GrantStore | Secrets
+> = Effect.gen(function*() {
+  const audit = yield* Audit
+  const grants = yield* GrantStore
+  const secrets = yield* Secrets
+  const policy = yield* Policy
+  const withClient = yield* makeWithClient
+
+  // Refreshes are the most frequent requests: chains of `flatMap`, because a generator takes nearly twice the steps.
+  const withNow = makeWithNow()
+
+  /** Finds the grant that a code or refresh token names, decides, and saves the decision. */
+  const issue = <E>(
+    { applicationId, userId }: Token.Name,
+    decide: (grant: Grant) => Decision<E>,
+    onReplay: (reason: InvalidGrant["reason"]) => Effect.Effect<void>
+  ): Effect.Effect<TokenAnswer, E | InvalidGrant | StoreError> => {
+    const attempt: Effect.Effect<TokenAnswer, E | InvalidGrant | Conflict | StoreError> = Effect.flatMap(
+      grants.find(applicationId, userId),
+      (found): typeof attempt => {
+        if (Option.isNone(found)) return unknownGrant
+        const decision = decide(asOf(found.value))
+        switch (decision._tag) {
+          case "Issued":
+            return Effect.as(grants.save(decision.change), decision.tokens)
+          case "Repeated":
+            return Effect.succeed(decision.tokens)
+          case "Refused":
+            return Effect.fail(decision.error)
+          case "Replayed":
+            // Also over several conflicts: a thief that disconnects must not prevent the revocation or the entry.
+            return Effect.forEach(Option.toArray(decision.revocation), (change) => grants.save(change)).pipe(
+              Effect.zipRight(onReplay(decision.error.reason)),
+              Effect.zipRight(Effect.fail(decision.error)),
+              Effect.catchTag("Conflict", () => untilSaved(attempt)),
+              uninterrupted
+            )
+        }
+      }
+    )
+    return untilSaved(attempt)
+  }
+
+  /** Records that a used code, or an older refresh token, was refused. */
+  const recordReplay =
+    ({ address = "", client }: Asked, { userId }: Token.Name, at: DateTime.Utc) => (detail: InvalidGrant["reason"]) => {
+      const [actor, subject] = [Party.Application({ applicationId: client.id }), Party.User({ userId })]
+      return audit.record(Entry.Acted({ at, action: "replay_refused", actor, subject, address, detail }))
+    }
+
+  /** Records the outcome of a request for tokens. */
+  const recorded = <E extends MissingParameter | InvalidClient | InvalidGrant | ScopeExceeded | StoreError>(
+    grantType: GrantType,
+    request: Effect.Effect<TokenAnswer, E>
+  ): Effect.Effect<TokenAnswer, E> =>
+    Effect.tapBoth(request, {
+      onSuccess: () => audit.record(Entry.TokensIssued({ grantType })),
+      onFailure: (error) => {
+        const reason = error._tag === "InvalidGrant" ? error.reason : reasons[error._tag]
+        return audit.record(Entry.TokensRefused({ grantType, reason }))
+      }
+    })
+
+  const exchange: TokenRequests["exchange"] = (asked) => {
+    const { client, code, idempotencyKey = Option.none(), redirectUri, verifier } = asked
+    return recorded(
+      "authorization_code",
+      withNow((now) =>
+        withClient(
+          client,
+          now,
+          Effect.fnUntraced(function*(application) {
+            if (policy.requireRedirectUri && Option.isNone(redirectUri)) {
+              return yield* new MissingParameter({ name: "redirect_uri" })
+            }
+            if (application.requirePkce && Option.isNone(verifier)) {
+              return yield* new MissingParameter({ name: "code_verifier" })
+            }
+            const name = Token.parse("code", code)
+            if (Option.isNone(name)) return yield* unknownGrant
+            const challenge = Option.map(verifier, (secret) => secrets.hash(Redacted.value(secret)))
+            return yield* Effect.flatMap(secrets.makeSalt, (salt) => {
+              const presented = {
+                applicationId: client.id,
+                presented: code,
+                salt,
+                idempotencyKey,
+                redirectUri,
+                challenge
+              }
+              const decide = (grant: Grant) => redeem(grant, presented, secrets, now, policy)
+              return issue(name.value, decide, recordReplay(asked, name.value, now))
+            })
+          })
+        )
+      )
+    )
+  }
+
+  const refresh: TokenRequests["refresh"] = (asked) => {
+    const { client, idempotencyKey = Option.none(), scope = Option.none(), token } = asked
+    return recorded(
+      "refresh_token",
+      withNow((now) =>
+        withClient(client, now, () => {
+          const name = Token.parseRefresh(token)
+          return Option.isNone(name) ? Effect.fail(unknownGrant) : Effect.flatMap(secrets.makeSalt, (salt) => {
+            const presented = {
+              applicationId: client.id,
+              presented: token,
+              salt,
+              idempotencyKey,
+              scope,
+              name: name.value
+            }
+            const decide = (grant: Grant) => rotate(grant, presented, secrets, now, policy)
+            return issue(name.value, decide, recordReplay(asked, name.value, now))
+          })
+        })
+      )
+    )
+  }
+
+  return { exchange, refresh }
+})

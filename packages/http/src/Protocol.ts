@@ -1,6 +1,11 @@
-/** The routes of the documented API (requirements §4.2 to §4.9), and its metadata. */
-import type { HttpConfig } from "./HttpConfig.ts"
+/** The routes of the documented API (requirements §4.2 to §4.9), and its metadata (RFC 8414). */
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { Policy } from "@startlist/core/Policy"
+import { anyOrigin, fallback, type Refuse, type Route, withoutExtraSlashes } from "./Router.ts"
+import type { Handler, Response } from "./Http.ts"
+import { HttpConfig } from "./HttpConfig.ts"
+import * as OAuthResponse from "./oauth/OAuthResponse.ts"
 import type { Applications } from "@startlist/core/Applications"
 import type { Audit } from "@startlist/core/Audit"
 import type { OAuth } from "@startlist/core/OAuth"
@@ -11,14 +16,41 @@ import * as Athlete from "./api/Athlete.ts"
 import * as WebhookEvents from "./api/WebhookEvents.ts"
 import * as WebhookSubscription from "./api/WebhookSubscription.ts"
 import * as Introspect from "./oauth/Introspect.ts"
-import * as Metadata from "./oauth/Metadata.ts"
 import * as Revoke from "./oauth/Revoke.ts"
 import * as Token from "./oauth/Token.ts"
 import * as ApiResponse from "./api/ApiResponse.ts"
-import type { Handler } from "./Http.ts"
-import * as OAuthResponse from "./oauth/OAuthResponse.ts"
-import { fallback, type Refuse, type Route, withoutExtraSlashes } from "./Router.ts"
 import type { FailureLimit } from "./FailureLimit.ts"
+
+const clientAuthentication = ["client_secret_post", "client_secret_basic"]
+
+/** `GET /.well-known/oauth-authorization-server`: the same for every request. */
+const makeMetadata: Effect.Effect<Route, never, HttpConfig> = Effect.gen(function*() {
+  const { authUrl, issuer } = yield* HttpConfig
+  const { scopes } = yield* Policy
+  const metadata: Response = OAuthResponse.json(200, {
+    issuer: Option.getOrElse(issuer, () => authUrl),
+    authorization_endpoint: `${authUrl}/oauth/authorize`,
+    token_endpoint: `${authUrl}/oauth/token`,
+    revocation_endpoint: `${authUrl}/oauth/revoke`,
+    introspection_endpoint: `${authUrl}/oauth/introspect`,
+    scopes_supported: scopes,
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code", "refresh_token"],
+    token_endpoint_auth_methods_supported: clientAuthentication,
+    revocation_endpoint_auth_methods_supported: clientAuthentication,
+    introspection_endpoint_auth_methods_supported: clientAuthentication,
+    code_challenge_methods_supported: ["S256"],
+    ui_locales_supported: ["en", "fr"],
+    authorization_response_iss_parameter_supported: Option.isSome(issuer)
+  }, { "cache-control": "public, max-age=3600" })
+
+  return anyOrigin({
+    path: "/.well-known/oauth-authorization-server",
+    methods: { GET: () => Effect.succeed(metadata) },
+    refuse: OAuthResponse.refuse
+  })
+})
 
 type Routes<R> = Effect.Effect<ReadonlyArray<Route>, never, R>
 
@@ -29,7 +61,7 @@ export const oauth: Routes<Applications | Audit | HttpConfig | OAuth | Secrets |
   Token.make,
   Revoke.make,
   Introspect.make,
-  Metadata.make
+  makeMetadata
 ])
 
 /** `/api/v1/athlete` (requirements §4.5). */

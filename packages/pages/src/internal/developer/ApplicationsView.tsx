@@ -12,7 +12,7 @@ import { type Locale, textsIn } from "../Locale.ts"
 import type { Texts } from "../Texts.ts"
 import { Layout } from "../Layout.tsx"
 import { Day, Table } from "../Elements.tsx"
-import { home, type OwnerContext, pathOf } from "./Owner.ts"
+import { home, type OwnerContext, pathOf } from "./Owner.tsx"
 
 /** The addresses that users see before they allow the application. */
 const links = [

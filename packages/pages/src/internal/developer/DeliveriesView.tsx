@@ -1,15 +1,13 @@
 /** View of the list of an application's deliveries. */
 import * as Option from "effect/Option"
-import { type Delivery, type DeliveryId, State } from "@startlist/core/Delivery"
+import { type AttemptHour, type Delivery, type DeliveryId, State } from "@startlist/core/Delivery"
 import { write } from "@startlist/http/Parameters"
 import { Alert, Field, Form } from "../Form.tsx"
 import { textsIn } from "../Locale.ts"
 import { Instant, type Row, Table } from "../Elements.tsx"
-import { ApplicationLayout } from "./ApplicationLayout.tsx"
+import { type ApplicationContext, ApplicationLayout, pathOf } from "./Owner.tsx"
 import { AttemptChart } from "./AttemptChart.tsx"
-import type { AttemptHour } from "@startlist/core/Delivery"
 import { about, Outcome, outcomeOf } from "./DeliveryView.tsx"
-import { type ApplicationContext, pathOf } from "./Owner.ts"
 
 /** The search as it was typed. Empty fields match everything. */
 export interface Typed {

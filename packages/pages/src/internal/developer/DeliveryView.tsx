@@ -5,8 +5,7 @@ import { body, type Event } from "@startlist/core/Event"
 import { type Locale, textsIn } from "../Locale.ts"
 import { Copyable, Form, Value } from "../Form.tsx"
 import { Facts, Instant, Table } from "../Elements.tsx"
-import { ApplicationLayout } from "./ApplicationLayout.tsx"
-import { type ApplicationContext, pathOf } from "./Owner.ts"
+import { type ApplicationContext, ApplicationLayout, pathOf } from "./Owner.tsx"
 
 /** The object of an event in words. */
 export const about = ({ objectId, objectType, updates }: Event, locale: Locale): string => {

@@ -7,10 +7,9 @@ import type { Lifetime, SigningSecret } from "@startlist/core/ApplicationSecret"
 import { Alert, Check, Copyable, Form } from "../Form.tsx"
 import { textsIn } from "../Locale.ts"
 import { Instant, Sentence, Table } from "../Elements.tsx"
-import { type ApplicationContext, type OwnerContext, pathOf } from "./Owner.ts"
+import { type ApplicationContext, ApplicationLayout, type OwnerContext, pathOf } from "./Owner.tsx"
 import type { Created, Registered } from "@startlist/core/Applications"
 import { Layout } from "../Layout.tsx"
-import { ApplicationLayout } from "./ApplicationLayout.tsx"
 
 /** The number of the next secret. A form carries it, so that it replaces only the secrets that its sender has seen. */
 export const nextOf = ([newest]: ReadonlyArray<Lifetime>): string => String((newest?.number ?? 0) + 1)

@@ -7,7 +7,7 @@ import { Facts, Instant, Sentence } from "../Elements.tsx"
 import { AttemptChart } from "./AttemptChart.tsx"
 import type { AttemptHour } from "@startlist/core/Delivery"
 import type { Texts } from "../Texts.ts"
-import { type ApplicationContext, pathOf } from "./Owner.ts"
+import { type ApplicationContext, pathOf } from "./Owner.tsx"
 
 /** The typed values of a subscription that was not created, and the reason. */
 export interface WebhookProblem {

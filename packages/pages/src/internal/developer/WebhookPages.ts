@@ -20,7 +20,7 @@ import type { Endpoint, Route } from "@startlist/http/Router"
 import type { FailureLimit } from "@startlist/http/FailureLimit"
 import type { Authentication } from "../../Authentication.ts"
 import * as Page from "../Page.ts"
-import * as Owner from "./Owner.ts"
+import * as Owner from "./Owner.tsx"
 import type { SentDeliveries } from "./SentDeliveries.ts"
 import { SigningView } from "./SecretViews.tsx"
 

@@ -1,7 +1,8 @@
-/** Access to the developer pages: platform users, and the applications of each. */
+/** Access to the developer pages, for platform users and the applications of each, and the frame of these pages. */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type { ComponentChildren } from "preact"
 import type { Application } from "@startlist/core/Application"
 import { Applications } from "@startlist/core/Applications"
 import type { StoreError } from "@startlist/core/Store"
@@ -18,6 +19,9 @@ import * as Forms from "../Forms.ts"
 import * as Page from "../Page.ts"
 import * as Locale from "../Locale.ts"
 import { SentDeliveries } from "./SentDeliveries.ts"
+import { Alert } from "../Form.tsx"
+import { Layout } from "../Layout.tsx"
+import { textsIn } from "../Locale.ts"
 
 /** Path of the list of a platform user's applications. */
 export const home = "/developer/applications"
@@ -161,3 +165,46 @@ export const make: Effect.Effect<
         })))
   }
 })
+
+/** The frame with the name of the application. */
+export const ApplicationLayout = ({ back = true, children, context, isError = false, narrow = false, title }: {
+  readonly context: ApplicationContext
+  readonly title: string
+  readonly isError?: boolean
+  readonly narrow?: boolean
+  /** Whether the page links to the application's page. */
+  readonly back?: boolean
+  readonly children: ComponentChildren
+}) => {
+  const { application, frame, isFailing } = context
+  const { developer: { ending, webhook } } = textsIn(frame.locale)
+  const path = pathOf(frame, application)
+  return (
+    <Layout frame={frame} title={title} isError={isError} narrow={narrow}>
+      {application.state === "suspended"
+        ? (
+          <Alert kind="bad">
+            <p>{ending.suspended}</p>
+          </Alert>
+        )
+        : null}
+      {isFailing
+        ? (
+          <Alert kind="bad">
+            <p>
+              {webhook.failing} <a href={`${path}/deliveries?state=exhausted`}>{webhook.failed}</a>
+            </p>
+          </Alert>
+        )
+        : null}
+      {back
+        ? (
+          <p>
+            <a href={path}>{application.name}</a>
+          </p>
+        )
+        : null}
+      {children}
+    </Layout>
+  )
+}

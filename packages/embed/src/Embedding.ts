@@ -13,6 +13,7 @@ import * as Worker from "@startlist/core/Worker"
 import * as FailureLimit from "@startlist/http/FailureLimit"
 import * as Layer from "effect/Layer"
 
+/** Background work of this process. */
 export interface Options {
   /** Whether this process delivers events. Default: true. At least one process must. */
   readonly worker?: boolean
@@ -23,7 +24,23 @@ export interface Options {
   readonly retention?: boolean
 }
 
-/** The services, and background work until the layer is released. */
+/**
+ * The services, and background work until the layer is released.
+ *
+ * @example
+ * ```ts
+ * import { Memory } from "@startlist/core"
+ * import { Dispatcher } from "@startlist/dispatcher"
+ * import { Embedding } from "@startlist/embed"
+ * import { NodeSecrets } from "@startlist/http"
+ * import { Layer } from "effect"
+ *
+ * // It still needs your `UserStore`.
+ * export const startlist = Embedding.layer().pipe(
+ *   Layer.provide([Memory.layer, Dispatcher.layer, NodeSecrets.layerDrawn])
+ * )
+ * ```
+ */
 export const layer = (
   { retention = true, worker = true }: Options = {}
 ): Layer.Layer<

@@ -16,11 +16,13 @@ export type { Calls, Settings, WithSecret } from "./internal/Calls.ts"
 export type { Asked, Consents, NotAnswered, SentBack } from "./internal/Consents.ts"
 export type * from "./internal/Plain.ts"
 
+/** What Startlist needs of your server. */
 export interface Options extends WebOptions {
   /** Time limit of a request, and maximum number of parallel requests of `listener`. The server of `handler` sets its own. */
   readonly limits?: Pick<NodeHttp.Options, "timeout" | "capacity">
 }
 
+/** Startlist in your server. */
 export interface Startlist extends WebStartlist {
   /** For `http.createServer`, `app.use` of Express, or the raw request and response of Fastify. */
   readonly listener: RequestListener
@@ -31,7 +33,29 @@ export interface Startlist extends WebStartlist {
   ) => (incoming: Incoming, outgoing: Outgoing) => Promise<void>
 }
 
-/** Starts Startlist inside this process. Rejects if the stores cannot be opened, or an option is wrong. */
+/**
+ * Starts Startlist inside this process. Rejects if the stores cannot be opened, or an option is wrong.
+ *
+ * @example
+ * ```ts
+ * import { Memory } from "@startlist/core"
+ * import { Dispatcher } from "@startlist/dispatcher"
+ * import { Startlist } from "@startlist/embed"
+ * import { NodeSecrets } from "@startlist/http"
+ * import { createServer } from "node:http"
+ *
+ * const startlist = await Startlist.make({
+ *   url: "https://club.example/connect",
+ *   stores: Memory.layer,
+ *   secrets: NodeSecrets.layerDrawn,
+ *   callbacks: Dispatcher.layer,
+ *   findUser: (id) => ({ id, role: "athlete", email: "alice@club.example" }),
+ *   // Pages need `authentication`, too.
+ *   endpoints: ["oauth", "athlete", "webhooks"]
+ * })
+ * createServer(startlist.listener).listen(3000)
+ * ```
+ */
 export const make = async (options: Options): Promise<Startlist> => {
   const { bound, common } = await assemble(
     options,

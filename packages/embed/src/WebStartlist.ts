@@ -12,6 +12,26 @@ export type { Calls, Settings, WithSecret } from "./internal/Calls.ts"
 export type { Asked, Consents, NotAnswered, SentBack } from "./internal/Consents.ts"
 export type * from "./internal/Plain.ts"
 
-/** Starts Startlist inside this process or isolate. Rejects if the stores cannot be opened, or an option is wrong. */
+/**
+ * Starts Startlist inside this process or isolate. Rejects if the stores cannot be opened, or an option is wrong.
+ *
+ * @example
+ * ```ts
+ * import * as Memory from "@startlist/core/Memory"
+ * import * as WebCallbacks from "@startlist/dispatcher/WebCallbacks"
+ * import * as WebStartlist from "@startlist/embed/WebStartlist"
+ * import * as WebSecrets from "@startlist/http/WebSecrets"
+ *
+ * const startlist = await WebStartlist.make({
+ *   url: "https://club.example/connect",
+ *   stores: Memory.layer,
+ *   secrets: WebSecrets.layerDrawn,
+ *   callbacks: WebCallbacks.layer,
+ *   findUser: (id) => ({ id, role: "athlete", email: "alice@club.example" }),
+ *   endpoints: ["oauth", "athlete", "webhooks"]
+ * })
+ * export default { fetch: (request: Request) => startlist.handler(request) }
+ * ```
+ */
 export const make = async (options: Options): Promise<WebStartlist> =>
   (await assemble(options, () => Effect.void)).common

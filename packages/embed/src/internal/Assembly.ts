@@ -28,6 +28,7 @@ import * as Plain from "./Plain.ts"
 /** Groups of endpoints that can be mounted: see `Protocol` and `Pages`. */
 export type Endpoints = "oauth" | "athlete" | "webhooks" | "consent" | "account" | "developer"
 
+/** A value, or a promise of it. */
 export type MaybePromise<A> = A | Promise<A>
 
 /** Identifies the user of the browser, and has the URLs for signing in and out. */
@@ -45,6 +46,7 @@ export interface SignIn {
   readonly signOutUrl: string
 }
 
+/** What Startlist needs of a server, in any runtime. */
 export interface Options extends Embedding.Options {
   /** Public URL at which Startlist is mounted: an origin, and optionally a path. A slash at its end is removed. */
   readonly url: string

@@ -31,6 +31,7 @@ export interface Rotation {
 
 type Refusal = Plain.NotFound | Plain.SecretRefused
 
+/** Use cases of the core. Promises are rejected while the store is unavailable. */
 export interface Calls {
   readonly applications: {
     /** Registers an application of a platform user. `requirePkce` is false unless given. */

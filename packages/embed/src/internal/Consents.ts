@@ -62,6 +62,7 @@ const requestOf = (query: string, address: string): Request => ({
 
 const sentBack = (response: Response): SentBack => ({ redirect: header(response, "location") ?? "" })
 
+/** Binds the use case of `/oauth/authorize` to `run`. */
 export const make = (run: Run): Effect.Effect<Consents, never, Audit | HttpConfig | OAuth> =>
   Effect.map(Authorization.make, ({ allow, check, deny, sendBack }) => {
     type Refused = { readonly ok: false } & (SentBack | NotAnswered)

@@ -35,6 +35,7 @@ export interface Invalid {
   readonly message: string
 }
 
+/** The role of a user. Each has one. */
 export type Role = CoreUser.Role
 
 /** A user of the server. `id` is a positive integer below 2^53; `email` at most 254 characters; names at most 200. */
@@ -68,6 +69,7 @@ export const toAccess = ({ createdAt, expiresAt, ...access }: CoreAccess.BearerA
 /** Links that users see before they allow an application. */
 export type Links = Core.Links
 
+/** A registered application. */
 export interface Application {
   readonly id: number
   readonly name: string
@@ -93,6 +95,7 @@ export const toSecret = ({ expiresAt, number }: CoreSecret.Lifetime): Secret => 
   ...Option.match(expiresAt, { onNone: () => ({}), onSome: (at) => ({ expiresAt: DateTime.toDateUtc(at) }) })
 })
 
+/** The live client secrets of an application. */
 export interface Secrets {
   /** Newest first. */
   readonly secrets: ReadonlyArray<Secret>
@@ -105,6 +108,7 @@ export const toSecrets = ({ secrets }: Core.Application, now: DateTime.Utc): Sec
 /** A change of secrets is refused. The message says what to do. */
 export type SecretRefused = Pick<CoreSecret.SecretRefused, "reason" | "message">
 
+/** The live signing secrets of an application. */
 export interface SigningSecrets {
   /** Newest first. */
   readonly secrets: ReadonlyArray<Secret & { readonly value: string }>
@@ -140,6 +144,7 @@ export interface Parties {
   readonly platformUserId?: number | undefined
 }
 
+/** A registration, with the content of its events. */
 export interface Registration {
   readonly id: number
   readonly parties: Parties
@@ -182,6 +187,7 @@ export const toPersonalData = ({ grants, registrations }: Exported, now: DateTim
   registrations: registrations.map(toRegistration)
 })
 
+/** The subscription of an application. */
 export interface Subscription {
   readonly id: number
   readonly applicationId: number

@@ -21,8 +21,8 @@ const onWeb: ReadonlyArray<Runtime> = [
 ]
 
 const compatible: ReadonlyArray<Runtime> = [
-  { name: "deno", entry: "denoListener", platform: "node", args: ["run", "--allow-all", "denoListener.js"] },
-  { name: "bun", entry: "bunListener", platform: "node", args: ["bunListener.js"] }
+  { name: "deno", entry: "listener", platform: "node", args: ["run", "--allow-all", "listener.js"] },
+  { name: "bun", entry: "listener", platform: "node", args: ["listener.js"] }
 ]
 
 /** The status of a request whose body never arrives. */

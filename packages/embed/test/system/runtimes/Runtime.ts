@@ -22,13 +22,12 @@ export interface Runtime {
   readonly platform: "browser" | "node"
 }
 
-/** Bundles everything except undici, so that a runtime uses its own replacement of it. */
+/** Bundles everything. */
 const bundled = {
   bundle: true,
   format: "esm",
   target: "es2022",
   conditions: ["@startlist/source"],
-  external: ["undici"],
   logLevel: "warning"
 } as const satisfies BuildOptions
 
@@ -72,7 +71,6 @@ const launch = async ({ args, name }: Runtime, cwd: string) => {
 
 /** Builds, starts and prepares a server. */
 export const start = async (runtime: Runtime): Promise<Embedding & { readonly origin: string }> => {
-  // This folder has undici.
   const cache = here("../../../../../node_modules/.cache/")
   mkdirSync(cache, { recursive: true })
   const folder = mkdtempSync(join(cache, "runtime-"))

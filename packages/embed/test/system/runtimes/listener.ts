@@ -1,28 +1,25 @@
-/** Modules for Node (`node:http`, `node:crypto`) in a compatible runtime. */
+/** Modules for Node (`node:http`, `node:tls`, `node:crypto`) in a compatible runtime. It listens on a free port, and prints it. */
 import { getRequestListener } from "@hono/node-server"
-import type { Callbacks } from "@startlist/core/Callbacks"
+import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
 import * as Startlist from "@startlist/embed/Startlist"
 import * as NodeHttp from "@startlist/http/NodeHttp"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"
-import type { Layer } from "effect/Layer"
 import { createServer } from "node:http"
-import { serve } from "./Club.ts"
+import { allow, serve } from "./Club.ts"
 import * as Connect from "./Connect.ts"
 
-/** Listens on a free port, and prints it. */
-export const listen = (callbacks: Layer<Callbacks>): void => {
-  const server = NodeHttp.harden(createServer())
-  server.listen(0, "127.0.0.1", async () => {
-    const address = server.address()
-    const origin = `http://127.0.0.1:${typeof address === "object" ? address?.port : undefined}`
-    const secrets = NodeSecrets.layerDrawn
-    const startlist = await Startlist.make({ ...Connect.options(origin), callbacks, secrets })
-    const club = serve(startlist)
-    const others = getRequestListener((request) => club(request))
-    server.on("request", (incoming, outgoing) => {
-      if (incoming.url?.startsWith("/connect") === true) startlist.listener(incoming, outgoing)
-      else void others(incoming, outgoing)
-    })
-    console.log(`${origin} listens`)
+const server = NodeHttp.harden(createServer())
+server.listen(0, "127.0.0.1", async () => {
+  const address = server.address()
+  const origin = `http://127.0.0.1:${typeof address === "object" ? address?.port : undefined}`
+  const secrets = NodeSecrets.layerDrawn
+  const callbacks = Dispatcher.layerWith({ allow })
+  const startlist = await Startlist.make({ ...Connect.options(origin), callbacks, secrets })
+  const club = serve(startlist)
+  const others = getRequestListener((request) => club(request))
+  server.on("request", (incoming, outgoing) => {
+    if (incoming.url?.startsWith("/connect") === true) startlist.listener(incoming, outgoing)
+    else void others(incoming, outgoing)
   })
-}
+  console.log(`${origin} listens`)
+})

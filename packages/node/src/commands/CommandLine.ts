@@ -7,14 +7,27 @@ import * as ValidationError from "@effect/cli/ValidationError"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
-import { identity } from "effect/Function"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { identity } from "effect/Function"
 import * as Help from "./Help.ts"
-import * as Completions from "./Completions.ts"
 import { startlist, tree } from "./Commands.ts"
 import { version } from "../Version.ts"
 import { CommandFailed } from "./Terminal.ts"
+
+/**
+ * Corrects the completions for bash that @effect/cli 0.77 generates. The script looks for `startlist,delivery,list` where
+ * it has `startlist__delivery`, replaces hyphens in names by `__`, and writes the choices of an option as one word with
+ * commas.
+ */
+const mendCompletions = (script: string): string =>
+  script
+    .replaceAll(
+      /^( +)(\w+),([\w-]+),([\w-]+)\)$/gm,
+      (_, indent: string, ...[program, group, command]: ReadonlyArray<string>) =>
+        `${indent}${program}__${group},${command?.replaceAll("__", "-")})`
+    )
+    .replaceAll(/compgen -W "([\w,-]+)"/g, (_, choices: string) => `compgen -W "${choices.replaceAll(",", " ")}"`)
 
 const plain = (text: string): string => process.stdout.isTTY === true ? text : stripVTControlCharacters(text)
 
@@ -52,7 +65,7 @@ const describe = (error: ValidationError.ValidationError, args: ReadonlyArray<st
 
 const execute = (args: ReadonlyArray<string>) =>
   Effect.flatMap(
-    quiet(args.includes("--completions") ? Completions.mend : identity),
+    quiet(args.includes("--completions") ? mendCompletions : identity),
     (console) => Effect.withConsole(parse(args), console)
   ).pipe(
     Effect.mapError((error) =>

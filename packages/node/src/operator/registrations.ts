@@ -77,15 +77,13 @@ const createRegistration = operation({
     )
 })
 
+const id = "the id of the registration"
+
 const getRegistration = operation({
   request: "GET /registrations/{id}",
   summary: "Show a registration",
   description: "Shows a registration.",
-  command: {
-    name: "registration show",
-    help: "shows one registration",
-    arguments: { id: "the id of the registration" }
-  },
+  command: { name: "registration show", help: "shows one registration", arguments: { id } },
   input: { id: RegistrationId },
   output: RegistrationRecord,
   refuses: [404],
@@ -99,7 +97,7 @@ const changeRegistration = operation({
   command: {
     name: "registration change",
     help: "changes the given fields and notifies the subscribed applications",
-    arguments: { id: "the id of the registration" },
+    arguments: { id },
     options: {
       registration_status: { name: "status", about: "registration_status" },
       document_type: "document_type",

@@ -4,8 +4,6 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import type * as Application from "@startlist/core/Application"
-import { type Authorized, OAuth } from "@startlist/core/OAuth"
 import { PersonalData } from "@startlist/core/PersonalData"
 import { foundOr, Text } from "@startlist/core/Store"
 import * as User from "@startlist/core/User"
@@ -17,9 +15,10 @@ import { AccountErasure, UserNotFound } from "../accounts/AccountErasure.ts"
 import { Registrar } from "../accounts/LocalAccounts.ts"
 import * as Password from "../accounts/Password.ts"
 import { AuditRecord, showAudit } from "./audit.ts"
-import { ApplicationId, defaultLimit, Flag, maybe, next, optional, paging, saying, UserId } from "./Fields.ts"
+import { defaultLimit, maybe, next, optional, paging, saying, UserId } from "./Fields.ts"
+import { findAccount, Granted, grants, grantTexts, showGrant } from "./grants.ts"
 import { command, type Group, operation } from "./Operation.ts"
-import { badRequest, conflict, notFound } from "./OperatorErrors.ts"
+import { conflict } from "./OperatorErrors.ts"
 import { RegistrationRecord, showRegistration } from "./registrations.ts"
 
 const UserRecord = Schema.Struct({
@@ -42,13 +41,12 @@ const showUser = (user: User.User, disabled = false): typeof UserRecord.Type => 
 
 const showAccount = ({ disabled, user }: Account) => showUser(user, disabled)
 
-const find = (id: User.UserId) =>
-  Effect.flatMap(AccountStore, (accounts) => foundOr(accounts.find(id), () => new UserNotFound({ userId: id })))
-
-const show = (id: User.UserId) => Effect.map(find(id), showAccount)
+const show = (id: User.UserId) => Effect.map(findAccount(id), showAccount)
 
 const setDisabled = (id: User.UserId, disabled: boolean) =>
   Effect.zipRight(Effect.flatMap(AccountStore, (accounts) => accounts.setDisabled(id, disabled)), show(id))
+
+const id = "the id of the user"
 
 const line = "must be text of at most 200 characters on one line, without control characters"
 
@@ -122,7 +120,7 @@ const getUser = operation({
   request: "GET /users/{id}",
   summary: "Show a user",
   description: "Shows a user.",
-  command: { name: "user show", help: "shows one user", arguments: { id: "the id of the user" } },
+  command: { name: "user show", help: "shows one user", arguments: { id } },
   input: { id: UserId },
   output: UserRecord,
   refuses: [404],
@@ -137,98 +135,6 @@ const findByEmail = command({
   ask: ({ email }, call) => call(findUsers, { email })
 })
 
-const Granted = Schema.Struct({
-  client_id: Schema.Int,
-  application: Schema.String,
-  scope: Schema.String,
-  granted_at: Schema.String
-})
-
-const showGrant = ({ application, grant }: Authorized): typeof Granted.Type => ({
-  client_id: application.id,
-  application: application.name,
-  scope: grant.scope.join(" "),
-  granted_at: DateTime.formatIso(grant.grantedAt)
-})
-
-const listGrants = operation({
-  request: "GET /users/{id}/grants",
-  summary: "List the applications of a user",
-  description: "Lists the applications that the user has authorized, oldest first.",
-  command: {
-    name: "user applications",
-    help: "lists the applications that have access to the user's data",
-    arguments: { id: "the id of the user" }
-  },
-  input: { id: UserId },
-  output: Schema.Struct({ grants: Schema.Array(Granted) }),
-  refuses: [404],
-  run: ({ id }) =>
-    Effect.map(
-      Effect.zipRight(find(id), Effect.flatMap(OAuth, ({ authorized }) => authorized(id))),
-      (authorized) => ({ grants: authorized.map(showGrant) })
-    )
-})
-
-/** Revokes the access of an application, and records it. */
-const revoke = (id: User.UserId, client_id: Application.ApplicationId, address: string) =>
-  Effect.gen(function*() {
-    const { revokeByUser } = yield* OAuth
-    yield* revokeByUser(client_id, id)
-    const audit = yield* AuditLog.AuditLog
-    yield* audit.append({
-      at: yield* DateTime.now,
-      action: "revocation",
-      actor: { type: "user", id },
-      subject: { type: "application", id: client_id },
-      address,
-      outcome: "success",
-      detail: "by an operator, on behalf of the user"
-    })
-  })
-
-const revokeForUser = operation({
-  request: "POST /users/{id}/revocations",
-  summary: "Revoke access on behalf of a user",
-  description: "Revokes the access of an application, or of all, as the user could, and sends the events.",
-  command: {
-    name: "user revoke",
-    help: "revokes the access of an application, as the user could; an event is sent",
-    arguments: { id: "the id of the user" },
-    options: {
-      client_id: { name: "application", about: "client_id of the application" },
-      all: { about: "revokes the access of all applications", type: "switch" }
-    }
-  },
-  input: { id: UserId, client_id: optional(ApplicationId), all: optional(Flag) },
-  bodyName: "RevocationRequest",
-  output: Schema.Void,
-  status: 204,
-  refuses: [404],
-  run: ({ all = false, client_id, id }, { address }) =>
-    Effect.gen(function*() {
-      yield* find(id)
-      if (all === (client_id !== undefined)) {
-        const message = "must be given, or else all"
-        return yield* badRequest([{ resource: "Request", field: "client_id", code: "missing", message }])
-      }
-      if (client_id !== undefined) {
-        return yield* Effect.catchTag(revoke(id, client_id, address), "GrantNotFound", () =>
-          notFound("Grant", "client_id", `user ${id} has not authorized application ${client_id}`))
-      }
-      const { authorized } = yield* OAuth
-      const grants = yield* authorized(id)
-      if (grants.length === 0) {
-        return yield* notFound("Grant", "id", `user ${id} has not authorized any application`)
-      }
-      for (const { application } of grants) {
-        // Revoked by somebody else in the meantime.
-        yield* Effect.catchTag(revoke(id, application.id, address), "GrantNotFound", () =>
-          Effect.void)
-      }
-    })
-})
-
 const disableUser = operation({
   request: "POST /users/{id}/disable",
   summary: "Disable a user",
@@ -236,7 +142,7 @@ const disableUser = operation({
   command: {
     name: "user disable",
     help: "disables a user: sign-in is refused and every session ends",
-    arguments: { id: "the id of the user" }
+    arguments: { id }
   },
   input: { id: UserId },
   output: UserRecord,
@@ -248,11 +154,7 @@ const enableUser = operation({
   request: "POST /users/{id}/enable",
   summary: "Enable a user",
   description: "Lets a disabled user sign in again.",
-  command: {
-    name: "user enable",
-    help: "enables a disabled user again",
-    arguments: { id: "the id of the user" }
-  },
+  command: { name: "user enable", help: "enables a disabled user again", arguments: { id } },
   input: { id: UserId },
   output: UserRecord,
   refuses: [404],
@@ -263,16 +165,13 @@ const endSessions = operation({
   request: "DELETE /users/{id}/sessions",
   summary: "End all sessions of a user",
   description: "Signs the user out everywhere. The password is not changed.",
-  command: {
-    name: "user end-sessions",
-    help: "signs the user out everywhere",
-    arguments: { id: "the id of the user" }
-  },
+  command: { name: "user end-sessions", help: "signs the user out everywhere", arguments: { id } },
   input: { id: UserId },
   output: Schema.Void,
   status: 204,
   refuses: [404],
-  run: ({ id }) => Effect.zipRight(find(id), Effect.flatMap(AccountStore, (accounts) => accounts.endSessions(id)))
+  run: ({ id }) =>
+    Effect.zipRight(findAccount(id), Effect.flatMap(AccountStore, (accounts) => accounts.endSessions(id)))
 })
 
 const resetPassword = operation({
@@ -282,7 +181,7 @@ const resetPassword = operation({
   command: {
     name: "user reset-password",
     help: "prints a link with which the user can choose another password once",
-    arguments: { id: "the id of the user" }
+    arguments: { id }
   },
   input: { id: UserId },
   output: Schema.Struct({ url: Schema.String, expires_at: Schema.String }).annotations({ identifier: "PasswordReset" }),
@@ -318,12 +217,7 @@ const exportUser = operation({
   request: "GET /users/{id}/export",
   summary: "Export the data about a person",
   description: "Shows the user with sessions, grants, registrations, and all audit entries by or about the user.",
-  command: {
-    name: "user export",
-    help: "prints all data about a person as JSON",
-    prints: "json",
-    arguments: { id: "the id of the user" }
-  },
+  command: { name: "user export", help: "prints all data about a person as JSON", prints: "json", arguments: { id } },
   input: { id: UserId },
   output: Schema.Struct({
     user: UserRecord,
@@ -356,11 +250,7 @@ const eraseUser = operation({
   summary: "Erase a person",
   description:
     "Erases everything that the person provided. This cannot be undone. The grants are revoked, and the applications are notified.",
-  command: {
-    name: "user erase",
-    help: "erases the personal data of a user; this cannot be undone",
-    arguments: { id: "the id of the user" }
-  },
+  command: { name: "user erase", help: "erases the personal data of a user; this cannot be undone", arguments: { id } },
   input: { id: UserId },
   output: Schema.Void,
   status: 204,
@@ -383,13 +273,10 @@ const at = "2026-06-01T08:00:00.000Z"
 export const users = {
   commands: { name: "user", help: "users who can sign in" },
   texts: {
-    "RevocationRequest.all": ["Whether the access of all applications is revoked", false],
-    application: ["Name of the application", "Race Day"],
+    ...grantTexts,
     audit: ["Audit entries by or about the user, newest first", undefined],
     disabled: ["Whether sign-in is refused", false],
     email: ["E-mail address: unique, without regard to case", "ada@example.org"],
-    granted_at: ["Time at which the user granted access: ISO 8601 in UTC with milliseconds", at],
-    grants: ["Access that the user has granted to applications, oldest first", undefined],
     password: ["At least 8 characters, and not one of the most common passwords", "correct horse battery"],
     registrations: ["The registrations of the athlete, oldest first", undefined],
     seen_at: ["Approximate time of the last use: ISO 8601 in UTC with milliseconds", at],
@@ -408,8 +295,7 @@ export const users = {
     findUsers,
     getUser,
     findByEmail,
-    listGrants,
-    revokeForUser,
+    ...grants,
     disableUser,
     enableUser,
     endSessions,

@@ -57,7 +57,21 @@ const operatorLimit: Limit = { name: "operator tokens", count: 30, window: Durat
 /** The keys for a wrong operator token: its networks, for all endpoints together. */
 export const operatorKeys = (address: string): ReadonlyArray<Key> => networkKeys(operatorLimit, address)
 
-/** Counts attempts. Nodes may share the counters. They may be lost at a restart. */
+/**
+ * Counts attempts. Nodes may share the counters. They may be lost at a restart.
+ *
+ * @example
+ * ```ts
+ * import { FailureLimit } from "@startlist/http"
+ * import { Duration, Effect } from "effect"
+ *
+ * const limit = { name: "imports of a club", count: 5, window: Duration.minutes(1) }
+ *
+ * // The time that this club must wait before it may import again.
+ * export const begin = (club: string) =>
+ *   Effect.flatMap(FailureLimit.FailureLimit, ({ take }) => take([{ limit, value: club }]))
+ * ```
+ */
 export class FailureLimit extends Context.Tag("@startlist/http/FailureLimit")<FailureLimit, FailureLimit.Service>() {}
 
 export declare namespace FailureLimit {

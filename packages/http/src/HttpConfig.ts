@@ -31,8 +31,21 @@ export const local: HttpConfig.Service = {
   operatorToken: Option.none()
 }
 
-/** Settings of the HTTP side. By default, those of a service on this machine. */
-/** Settings of the HTTP side. */
+/**
+ * Settings of the HTTP side.
+ *
+ * @example
+ * ```ts
+ * import { HttpConfig } from "@startlist/http"
+ * import { Layer } from "effect"
+ *
+ * export const layer = Layer.succeed(HttpConfig.HttpConfig, {
+ *   ...HttpConfig.local,
+ *   authUrl: "https://club.example/connect",
+ *   baseUrl: "https://club.example/connect"
+ * })
+ * ```
+ */
 export class HttpConfig extends Context.Tag("@startlist/http/HttpConfig")<HttpConfig, HttpConfig.Service>() {}
 
 /** `local`, for development and tests. */

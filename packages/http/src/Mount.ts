@@ -13,8 +13,18 @@ export declare namespace MountedPaths {
   }
 }
 
-/** Pages check it before they link to another page. By default, every path is mounted. */
-export class MountedPaths extends Context.Reference<MountedPaths>()("@startlist/http/Mount", {
+/**
+ * Pages check it before they link to another page. By default, every path is mounted.
+ *
+ * @example
+ * ```ts
+ * import { Mount } from "@startlist/http"
+ * import { Effect } from "effect"
+ *
+ * export const hasSecurity = Effect.map(Mount.MountedPaths, ({ has }) => has("/account/security"))
+ * ```
+ */
+export class MountedPaths extends Context.Reference<MountedPaths>()("@startlist/http/MountedPaths", {
   defaultValue: (): MountedPaths.Service => ({ has: () => true })
 }) {}
 

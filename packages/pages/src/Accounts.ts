@@ -42,7 +42,21 @@ export interface Session {
   readonly seenAt: DateTime.Utc
 }
 
-/** Checks passwords and stores sessions. Stores no password and no session value in clear. */
+/**
+ * Checks passwords and stores sessions. Stores no password and no session value in clear.
+ *
+ * @example
+ * ```ts
+ * import type { User } from "@startlist/core"
+ * import { Accounts } from "@startlist/pages"
+ * import { Effect } from "effect"
+ *
+ * // The number of browsers in which a user is signed in.
+ * export const browsers = (userId: User.UserId) =>
+ *   Effect.flatMap(Accounts.Accounts, ({ listSessions }) =>
+ *     Effect.map(listSessions(userId), (sessions) => sessions.length))
+ * ```
+ */
 export class Accounts extends Context.Tag("@startlist/pages/Accounts")<Accounts, Accounts.Service>() {}
 
 export declare namespace Accounts {

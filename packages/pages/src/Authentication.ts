@@ -15,7 +15,22 @@ export interface SignedIn {
   readonly csrf: string
 }
 
-/** The user of a browser request. */
+/**
+ * The user of a browser request.
+ *
+ * @example
+ * ```ts
+ * import { Authentication } from "@startlist/pages"
+ * import { Effect, Layer } from "effect"
+ *
+ * // A server whose sign-in is at `/sign-in`. Look up the session that a cookie of the request names.
+ * export const layer = Layer.succeed(Authentication.Authentication, {
+ *   identify: () => Effect.succeedNone,
+ *   signInUrl: (returnTo) => `/sign-in?next=${encodeURIComponent(returnTo)}`,
+ *   signOutUrl: "/sign-out"
+ * })
+ * ```
+ */
 export class Authentication
   extends Context.Tag("@startlist/pages/Authentication")<Authentication, Authentication.Service>()
 {}

@@ -21,7 +21,22 @@ export declare namespace PasswordLimits {
   }
 }
 
-/** Limits on wrong passwords. Default: 10 and 100 in 5 minutes, and 30 in 15 minutes. */
+/**
+ * Limits on wrong passwords. Default: 10 and 100 in 5 minutes, and 30 in 15 minutes.
+ *
+ * @example
+ * ```ts
+ * import { SignInLimit } from "@startlist/pages"
+ * import { Duration, Layer } from "effect"
+ *
+ * // Half of the default.
+ * export const layer = Layer.succeed(SignInLimit.PasswordLimits, {
+ *   perAccountAndNetwork: { count: 5, window: Duration.minutes(5) },
+ *   perNetwork: { count: 50, window: Duration.minutes(5) },
+ *   perAccount: { count: 15, window: Duration.minutes(15) }
+ * })
+ * ```
+ */
 export class PasswordLimits extends Context.Reference<PasswordLimits>()("@startlist/pages/PasswordLimits", {
   defaultValue: (): PasswordLimits.Service => ({
     perAccountAndNetwork: { count: 10, window: Duration.minutes(5) },

@@ -46,7 +46,22 @@ export const standard: Templates.Service = {
   sources: {}
 }
 
-/** The templates of the pages for users. By default, Startlist's own. */
+/**
+ * The templates of the pages for users. By default, Startlist's own.
+ *
+ * @example
+ * ```ts
+ * import { Templates } from "@startlist/pages"
+ * import { Layer } from "effect"
+ *
+ * // Startlist's templates with another error page.
+ * export const layer = Layer.succeed(Templates.Templates, {
+ *   ...Templates.standard,
+ *   failure: ({ frame, kind }) =>
+ *     `<!doctype html><title>Club</title><h1>${Templates.textsIn(frame.locale).error[kind].title}</h1>`
+ * })
+ * ```
+ */
 export class Templates extends Context.Reference<Templates>()("@startlist/pages/Templates", {
   defaultValue: (): Templates.Service => standard
 }) {}

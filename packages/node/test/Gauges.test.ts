@@ -1,6 +1,7 @@
 /** Gauges of the queue: a long queue is counted rarely, and a slow count does not mean an unavailable database. */
+import { SqlError } from "@effect/sql/SqlError"
 import { describe, expect, it } from "@effect/vitest"
-import { Duration, Effect, Fiber, Metric, Option, Stream, TestClock } from "effect"
+import { Duration, Effect, Fiber, Metric, Stream, TestClock } from "effect"
 import { Store } from "@startlist/core"
 import { Database } from "@startlist/postgres"
 import * as Gauges from "../src/telemetry/Gauges.ts"
@@ -33,19 +34,12 @@ const counting = (counts: {
       : counts.isAway === true
       ? failed
       : Effect.delay(Effect.succeed([]), counts.answersAfter ?? 0)
-  return Database.Database.of({
+  return Database.make({
+    sql: undefined as never,
     prefix: "",
-    isDivided: false,
-    shardCount: 0,
-    isInProcess: false,
-    // The rows are those of the queries here.
-    query: ({ name }) => query(name) as never,
-    transaction: (effect) => effect,
-    afterCommit: (effect) => effect,
+    direct: ({ name }) => Effect.catchAll(query(name), (cause) => new SqlError({ cause })),
     wake: Effect.void,
-    wakeUps: Stream.empty,
-    connections: Effect.succeedNone,
-    copyFiles: Option.none()
+    wakeUps: Stream.empty
   })
 }
 

@@ -1,9 +1,10 @@
 /** The tables of the stores on a Citus cluster. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { SqlError } from "@effect/sql/SqlError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { settleFunction } from "./internal/settle.ts"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Dialect from "./internal/dialect/citus.ts"
+import { settleFunction } from "./internal/queue.ts"
 import { defaultPrefix, MigrationError } from "./Migrations.ts"
 
 /**
@@ -46,7 +47,7 @@ export const distribute = (
       return yield* new MigrationError({ reason: "failed", step: "it has no extension citus" })
     }
     // First: it also settles in tables that are not divided yet, and no interruption leaves divided tables without it.
-    yield* sql.unsafe(settleFunction({ prefix, isDivided: true }))
+    yield* sql.unsafe(settleFunction(Dialect.make(prefix, 0)))
     for (const [table, call] of Object.entries(calls(prefix))) {
       const name = `${prefix}${table}`
       const isDone = yield* sql`SELECT FROM pg_dist_partition WHERE logicalrelid = ${name}::regclass`

@@ -1,58 +1,36 @@
 /** The database of the stores: named statements with parameters, which run in the fiber's open transaction, if any. */
-import { TransactionConnection } from "@effect/sql/SqlClient"
 import type * as SqlClient from "@effect/sql/SqlClient"
-import type { Connection } from "@effect/sql/SqlConnection"
-import type { SqlError } from "@effect/sql/SqlError"
-import { StoreError } from "@startlist/core/Store"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { isBadValue, isRetryable } from "./internal/sqlState.ts"
-import { within } from "./internal/deadline.ts"
+import * as PubSub from "effect/PubSub"
+import * as Runtime from "effect/Runtime"
+import { TransactionConnection } from "@effect/sql/SqlClient"
+import type { Connection } from "@effect/sql/SqlConnection"
+import type { SqlError } from "@effect/sql/SqlError"
+import { StoreError } from "@startlist/core/Store"
+import * as Citus from "./internal/dialect/citus.ts"
+import * as Server from "./internal/dialect/server.ts"
+import type { Dialect } from "./internal/dialect/Dialect.ts"
+import { isBadValue, isRetryable, within } from "./internal/failures.ts"
+import { AfterCommit, afterCommitOf, isJoined, transactionOf, withCaller } from "./internal/caller.ts"
+import type { Parameter, Runner, Statement } from "./internal/statement.ts"
 
-/** An SQL statement with `$1`, `$2`, … and the name of its prepared statement. */
-export interface Statement {
-  readonly name: string
-  readonly text: string
-}
-
-/** Parameters of a statement: numbers, booleans and text. Sets are sent as JSON text. */
-export type Parameter = string | number | boolean | null
+export type { Parameter, Statement } from "./internal/statement.ts"
 
 /** The database that the stores share. The layers of `Postgres` and `Embedded` create it; `Postgres.ready` needs it. */
 export class Database extends Context.Tag("@startlist/postgres/Database")<Database, Database.Service>() {}
 
-/** How the tables are laid out. */
-export interface Layout {
-  /** Prefix of every table name. */
-  readonly prefix: string
-  /**
-   * Whether tables are divided into partitions or shards: grants by user, subscriptions and deliveries by application.
-   * Statements then name the application of every row that they look up, so that they read only its partition.
-   */
-  readonly isDivided: boolean
-}
-
 export declare namespace Database {
-  export interface Service extends Layout {
-    /** Number of shards of the grants. 0 if they are not divided. */
-    readonly shardCount: number
-    /** Runs a statement. `Row` describes its select list; rows are not validated. */
-    readonly query: <Row>(
-      statement: Statement,
-      parameters: ReadonlyArray<Parameter>
-    ) => Effect.Effect<ReadonlyArray<Row>, StoreError>
-    /**
-     * Runs an effect in a transaction, or in a savepoint of an open one. It begins with the first statement: before
-     * that, the effect holds no connection, for example while it hashes a password. The effect runs again, at most twice,
-     * if the server ends its transaction because of a deadlock.
-     */
-    readonly transaction: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E | StoreError>
+  export interface Service extends Runner {
+    /** Prefix of every table name. */
+    readonly prefix: string
+    /** What depends on where the rows are. */
+    readonly dialect: Dialect
     /** Runs an effect after the commit of the caller's transaction, or immediately without a transaction. */
     readonly afterCommit: (effect: Effect.Effect<void>) => Effect.Effect<void>
     /** Signals that there may be deliveries to claim: to this node immediately, to other nodes a moment later. */
@@ -101,19 +79,9 @@ export const clockDifference: Effect.Effect<number, StoreError, Database> = Effe
   return (Math.max(0, before - now) + Math.min(0, after - now)) / 1000
 })
 
-/** The connection of the fiber's open transaction (`SqlClient.withTransaction`), if there is one. */
-const joined = (fiber: Fiber.RuntimeFiber<unknown, unknown>) =>
-  Context.getOption(fiber.currentContext, TransactionConnection)
-
-/** Whether the fiber is inside `SqlClient.withTransaction`, and must use its connection. */
-export const isJoined = (fiber: Fiber.RuntimeFiber<unknown, unknown>): boolean => Option.isSome(joined(fiber))
-
 /** Ends an effect at the deadline. Inside a transaction it ends with that, because both use one connection. */
 export const inTime = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | StoreError> =>
-  Effect.withFiberRuntime((fiber) => isJoined(fiber) ? effect : within(effect))
-
-/** Effects to run after the commit of the open transaction. */
-class AfterCommit extends Context.Tag("@startlist/postgres/AfterCommit")<AfterCommit, Array<Effect.Effect<void>>>() {}
+  withCaller((caller) => isJoined(caller) ? effect : within(effect))
 
 /** A connection that is opened for the first statement. */
 const lazily = (acquire: Effect.Effect<Connection, SqlError>): Connection => ({
@@ -178,16 +146,15 @@ export const make = (options: {
   const { connections, copyFiles, direct, isInProcess = false, prefix, shardCount = 0, sql, wake, wakeUps } = options
   return {
     prefix,
-    isDivided: shardCount > 0,
-    shardCount,
+    dialect: shardCount > 0 ? Citus.make(prefix, shardCount) : Server.make(prefix),
     isInProcess,
     wake,
     wakeUps,
     connections: connections === undefined ? Effect.succeedNone : Effect.asSome(connections),
     copyFiles: Option.fromNullable(copyFiles),
     query: (statement, parameters) =>
-      Effect.withFiberRuntime((fiber) => {
-        const transaction = joined(fiber)
+      withCaller((caller) => {
+        const transaction = transactionOf(caller)
         const once = Option.isSome(transaction)
           ? transaction.value[0].execute(statement.text, parameters, undefined)
           : direct(statement, parameters)
@@ -197,8 +164,8 @@ export const make = (options: {
             : Effect.fail(toStoreError(error)))
       }),
     transaction: (effect) =>
-      Effect.withFiberRuntime((fiber) => {
-        const isInner = isJoined(fiber)
+      withCaller((caller) => {
+        const isInner = isJoined(caller)
         const own = begun(sql, effect)
         const run = isInner ? sql.withTransaction(effect) : Effect.catchIf(own, isRetryable, () => again(own))
         return run.pipe(
@@ -208,8 +175,8 @@ export const make = (options: {
         )
       }),
     afterCommit: (effect) =>
-      Effect.withFiberRuntime((fiber) => {
-        const after = Context.getOption(fiber.currentContext, AfterCommit)
+      withCaller((caller) => {
+        const after = afterCommitOf(caller)
         return Option.isSome(after) ? Effect.sync(() => void after.value.push(effect)) : effect
       })
   }
@@ -217,3 +184,40 @@ export const make = (options: {
 
 const isSqlError = (error: unknown): error is SqlError =>
   typeof error === "object" && error !== null && "_tag" in error && error._tag === "SqlError"
+
+// Hints that there may be deliveries to claim. They are not reliable: workers also poll.
+
+/** Minimum interval between hints to other nodes. */
+const throttleMillis = 20
+
+export interface WakeUps {
+  readonly wake: Effect.Effect<void>
+  readonly wakeUps: Stream.Stream<void>
+  /** Handles a hint from another node. */
+  readonly heard: () => void
+}
+
+/**
+ * Wakes this node immediately. After a short time, which merges further hints, wakes it again (the transaction of the
+ * hint may not have been committed before) and the other nodes with `notify`.
+ */
+export const makeWakeUps = (notify: Effect.Effect<void, SqlError>): Effect.Effect<WakeUps, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const changes = yield* Effect.acquireRelease(PubSub.sliding<void>(1), PubSub.shutdown)
+    const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+    // `publish` makes room. An unsafe offer fails for all listeners while one of them is busy.
+    const heard = () => {
+      runFork(PubSub.publish(changes, undefined))
+    }
+    let timer: NodeJS.Timeout | undefined
+    yield* Effect.addFinalizer(() => Effect.sync(() => clearTimeout(timer)))
+    const wake = Effect.sync(() => {
+      heard()
+      timer ??= setTimeout(() => {
+        timer = undefined
+        heard()
+        runFork(Effect.ignore(notify))
+      }, throttleMillis)
+    })
+    return { wake, wakeUps: Stream.fromPubSub(changes), heard }
+  })

@@ -1,7 +1,5 @@
 /** The stores in an embedded PostgreSQL (PGlite) in a folder: nothing to install, one process, durable writes. */
-import type { PGlite } from "@electric-sql/pglite"
 import * as SqlClient from "@effect/sql/SqlClient"
-import { SqlError } from "@effect/sql/SqlError"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -9,20 +7,21 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import * as Duration from "effect/Duration"
+import * as Schedule from "effect/Schedule"
+import type { PGlite } from "@electric-sql/pglite"
+import { SqlError } from "@effect/sql/SqlError"
 import { StoreError } from "@startlist/core/Store"
-import { constants, type Stats } from "node:fs"
 import * as Fs from "node:fs/promises"
+import { constants, type Stats } from "node:fs"
 import { join, resolve } from "node:path"
-import { Database, make as makeDatabase } from "./Database.ts"
 import * as Folder from "./Folder.ts"
+import * as DataFolder from "./internal/folder.ts"
 import * as EmbeddedImage from "./internal/embeddedImage.ts"
-import * as FolderLock from "./internal/folderLock.ts"
-import * as MovedMark from "./internal/movedMark.ts"
 import * as Pglite from "./internal/pglite.ts"
-import { maintain } from "./internal/maintenance.ts"
 import * as stores from "./internal/stores.ts"
-import * as WakeUps from "./internal/wakeUps.ts"
 import * as Migrations from "./Migrations.ts"
+import { Database, make as makeDatabase, makeWakeUps } from "./Database.ts"
 import type { Provided } from "./Postgres.ts"
 import type { Seal } from "./Seal.ts"
 
@@ -143,9 +142,11 @@ export const requireDatabase = (folder: string): Effect.Effect<void, EmbeddedErr
 
 const refuseMoved = (folder: string): Effect.Effect<void, EmbeddedError> =>
   Effect.flatMap(
-    Effect.mapError(MovedMark.read(folder), (cause) => new EmbeddedError({ reason: "inaccessible", folder, cause })),
+    Effect.mapError(DataFolder.readMoved(folder), (cause) =>
+      new EmbeddedError({ reason: "inaccessible", folder, cause })),
     Option.match({
-      onNone: () => Effect.void,
+      onNone: () =>
+        Effect.void,
       onSome: ({ to }) => new EmbeddedError({ reason: "moved", folder, to })
     })
   )
@@ -162,7 +163,7 @@ const open = (
       try: () => Folder.make(folder),
       catch: (cause) => new EmbeddedError({ reason: "inaccessible", folder, cause })
     })
-    yield* FolderLock.acquire(folder, () => new EmbeddedError({ reason: "locked", folder }))
+    yield* DataFolder.acquire(folder, () => new EmbeddedError({ reason: "locked", folder }))
     if (!evenIfMoved) yield* refuseMoved(folder)
     const cluster = clusterIn(folder)
     if ((yield* check(folder)) === "absent") yield* EmbeddedImage.install(cluster, kindOf({ image, migrations }))
@@ -215,7 +216,7 @@ const context = (
     const prefix = options.prefix ?? Migrations.defaultPrefix
     const sql = yield* connect(options)
     yield* Effect.forkScoped(Effect.withClock(maintain(sql), Clock.make()))
-    const { wake, wakeUps } = yield* WakeUps.make(Effect.void)
+    const { wake, wakeUps } = yield* makeWakeUps(Effect.void)
     const direct: Database.Direct = ({ text }, parameters) =>
       Effect.scoped(Effect.flatMap(sql.reserve, (connection) => connection.execute(text, parameters, undefined)))
     const database = makeDatabase({
@@ -239,3 +240,29 @@ export const layerWith = (
 export const prepareImage = (
   options: Pick<Options, "image" | "migrations"> = {}
 ): Effect.Effect<void, Migrations.MigrationError> => Effect.asVoid(EmbeddedImage.load(kindOf(options)))
+
+// The work of a server's background processes, which the embedded database does not have.
+
+/** Bytes of write-ahead log between checkpoints: the maximum that a start after a crash replays, approximately. */
+const checkpointBytes = 32 * 1024 * 1024
+
+const every = (interval: Duration.DurationInput) => Effect.repeat(Schedule.spaced(interval))
+
+/** Checkpoints as the write-ahead log grows, and vacuums once an hour. Never ends. */
+const maintain = (sql: SqlClient.SqlClient): Effect.Effect<void> => {
+  let position: string | undefined
+  const checkpoint = Effect.gen(function*() {
+    const [row] = yield* sql<{ readonly present: string; readonly grown: string | null }>`
+      SELECT pg_current_wal_lsn()::text AS present, pg_wal_lsn_diff(pg_current_wal_lsn(), ${
+      position ?? null
+    }::pg_lsn) AS grown`
+    position ??= row?.present
+    if (row === undefined || Number(row.grown) < checkpointBytes) return
+    yield* sql`CHECKPOINT`
+    position = row.present
+  })
+  return Effect.all([
+    Effect.delay(Effect.ignoreLogged(checkpoint), "10 seconds").pipe(every(0)),
+    Effect.delay(Effect.ignoreLogged(sql`VACUUM (ANALYZE)`), "1 hour").pipe(every(0))
+  ], { concurrency: "unbounded", discard: true })
+}

@@ -1,18 +1,17 @@
 /** Migrates the tables. Any number of nodes may do so at the same time. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { SqlError } from "@effect/sql/SqlError"
 import { StoreError } from "@startlist/core/Store"
-import { Database } from "./Database.ts"
-import { within } from "./internal/deadline.ts"
 import * as Migrate from "./internal/migrate.ts"
-import type { Migration } from "./internal/migration.ts"
+import { Database } from "./Database.ts"
+import { isMissingTable, within } from "./internal/failures.ts"
+import type { Migration } from "./internal/migrate.ts"
 import { migrations } from "./internal/schema.ts"
 import { findUnusable } from "./internal/settings.ts"
-import { isMissingTable } from "./internal/sqlState.ts"
 
-export type { Migration } from "./internal/migration.ts"
+export type { Migration } from "./internal/migrate.ts"
 
 /** Migrations that belong together, and the table that records applied ones. */
 export interface MigrationSet {

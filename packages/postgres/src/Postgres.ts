@@ -1,9 +1,6 @@
 /** The stores of Startlist on PostgreSQL 14 or later, any number of nodes on one database. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as SqlClient from "@effect/sql/SqlClient"
-import { SqlError } from "@effect/sql/SqlError"
-import type { Stores } from "@startlist/core/Services"
-import type { StoreError } from "@startlist/core/Store"
 import * as Clock from "effect/Clock"
 import * as Config from "effect/Config"
 import type * as ConfigError from "effect/ConfigError"
@@ -13,13 +10,15 @@ import * as Layer from "effect/Layer"
 import * as Reactivity from "@effect/experimental/Reactivity"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
+import { SqlError } from "@effect/sql/SqlError"
+import type { Stores } from "@startlist/core/Services"
+import type { StoreError } from "@startlist/core/Store"
 import { randomUUID } from "node:crypto"
 import * as Citus from "./Citus.ts"
-import { Database, make as makeDatabase } from "./Database.ts"
 import * as Pool from "./internal/pool.ts"
 import * as stores from "./internal/stores.ts"
-import * as WakeUps from "./internal/wakeUps.ts"
 import * as Migrations from "./Migrations.ts"
+import { Database, make as makeDatabase, makeWakeUps } from "./Database.ts"
 import type { Seal } from "./Seal.ts"
 
 /** Connection to the database, and migrations. */
@@ -90,7 +89,7 @@ const context = (
     const channel = `${prefix}deliveries`
     const node = randomUUID()
     const notify = { name: `${prefix}notify`, text: "SELECT pg_notify($1::text, $2::text)" }
-    const { heard, wake, wakeUps } = yield* WakeUps.make(direct(notify, [channel, node]))
+    const { heard, wake, wakeUps } = yield* makeWakeUps(direct(notify, [channel, node]))
     const listening = Pool.listen(options, channel, (from) => from === node ? undefined : heard()).pipe(
       Effect.retry(Schedule.union(
         Schedule.jittered(Schedule.exponential("100 millis")),
@@ -144,7 +143,7 @@ export const layerClient = (
       Database,
       Effect.gen(function*() {
         const sql = (yield* SqlClient.SqlClient).withoutTransforms()
-        const { wake, wakeUps } = yield* WakeUps.make(Effect.void)
+        const { wake, wakeUps } = yield* makeWakeUps(Effect.void)
         return makeDatabase({
           sql,
           prefix: options.prefix ?? Migrations.defaultPrefix,

@@ -1,11 +1,11 @@
 /** Metrics of the queue of deliveries. */
-import type { StoreError } from "@startlist/core/Store"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
+import type { StoreError } from "@startlist/core/Store"
 import { Database } from "./Database.ts"
-import { heldText } from "./internal/claim.ts"
+import { pausedText } from "./internal/queue.ts"
 import type { Int8 } from "./internal/rows.ts"
 
 /**
@@ -36,8 +36,8 @@ export const look: Effect.Effect<Queue, StoreError, Database> = Effect.gen(funct
   const [row] = yield* query<{ readonly pending: number; readonly due: number; readonly oldest: Int8 | null }>(
     {
       name: `${p}queue_look`,
-      text: `WITH held AS MATERIALIZED (${heldText(p)}), waiting AS (
-          SELECT CASE WHEN due_at <= $1::bigint AND subscription_id NOT IN (SELECT id FROM held) THEN due_at END AS due_at
+      text: `WITH paused AS MATERIALIZED (${pausedText(p)}), waiting AS (
+          SELECT CASE WHEN due_at <= $1::bigint AND subscription_id NOT IN (SELECT id FROM paused) THEN due_at END AS due_at
           FROM ${p}deliveries WHERE state = 'p'
         )
         SELECT count(*)::integer AS pending, count(due_at)::integer AS due, min(due_at) AS oldest FROM waiting`

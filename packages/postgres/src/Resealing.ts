@@ -1,10 +1,9 @@
 /** The second half of a change of the master key: seals secrets of retired keys again with the present one. */
+import * as Effect from "effect/Effect"
 import { type ApplicationId, ApplicationStore } from "@startlist/core/Application"
 import { StoreError } from "@startlist/core/Store"
-import * as Effect from "effect/Effect"
 import { Database } from "./Database.ts"
-import { type Int8, toApplicationId } from "./internal/rows.ts"
-import { signingColumns, type SigningRow, toSigning } from "./internal/signingRows.ts"
+import { type Int8, signingColumns, type SigningRow, toApplicationId, toSigning } from "./internal/rows.ts"
 import { CannotOpen, Seal } from "./Seal.ts"
 
 /** Applications by result. */

@@ -7,8 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Database } from "./Database.ts"
-import * as Coalesce from "./internal/coalesce.ts"
-import * as Input from "./internal/input.ts"
+import * as Batch from "./internal/batch.ts"
 import { type Int8, toUserId } from "./internal/rows.ts"
 
 /** A user without an identifier yet. Texts have no control or format characters. */
@@ -62,9 +61,9 @@ const toUser = ({ email, first_name, id, last_name, role }: UserRow): User => ({
 const make = ({ isInProcess, prefix: p, query }: Database.Service): Effect.Effect<Users.Service> =>
   Effect.gen(function*() {
     const columns = "id, role, email, first_name, last_name"
-    const find = Input.statement(
+    const find = Batch.statement(
       `${p}user_find`,
-      (isAlone) => `SELECT ${columns} FROM ${p}users WHERE ${Input.isAmong("id", "bigint", isAlone)}`
+      (isAlone) => `SELECT ${columns} FROM ${p}users WHERE ${Batch.isAmong("id", "bigint", isAlone)}`
     )
     const findByEmail = { name: `${p}user_email`, text: `SELECT ${columns} FROM ${p}users WHERE email_key = $1::text` }
     const list = {
@@ -79,13 +78,13 @@ const make = ({ isInProcess, prefix: p, query }: Database.Service): Effect.Effec
     }
     const first = (rows: ReadonlyArray<UserRow>) => Option.map(Option.fromNullable(rows[0]), toUser)
     const findAll = (ids: ReadonlyArray<UserId>) =>
-      Effect.map(query<UserRow>(find(ids), Input.keysParameters(ids)), (rows) => {
+      Effect.map(query<UserRow>(find(ids), Batch.keysParameters(ids)), (rows) => {
         const found = new Map(rows.map((row) => [Number(row.id), toUser(row)]))
         return ids.map((id) => Option.fromNullable(found.get(id)))
       })
     return {
       // Concurrent finds are batched, because many resources show their user.
-      find: yield* Coalesce.make({ isInProcess, run: findAll }),
+      find: yield* Batch.coalesce({ isInProcess, run: findAll }),
       findByEmail: (email) => Effect.map(query<UserRow>(findByEmail, [email.toLowerCase()]), first),
       list: ({ after, limit }) =>
         Effect.map(

@@ -2,7 +2,7 @@ import { it } from "@effect/vitest"
 import { Store } from "@startlist/core"
 import { Deferred, Effect, Exit, Fiber } from "effect"
 import { describe, expect } from "vitest"
-import * as Coalesce from "../src/internal/coalesce.ts"
+import * as Batch from "../src/internal/batch.ts"
 
 /** A batched operation that returns its requests, refuses `"bad"`, and records its calls. */
 const recorded = (keyOf?: (request: string) => string, isInProcess = false) => {
@@ -13,7 +13,7 @@ const recorded = (keyOf?: (request: string) => string, isInProcess = false) => {
       Effect.sync(() => batches.push(batch)),
       batch.includes("bad") ? Effect.fail(refused) : Effect.as(Effect.yieldNow(), batch)
     )
-  return Effect.map(Coalesce.make({ isInProcess, run, ...keyOf && { keyOf } }), (call) => ({ batches, call, refused }))
+  return Effect.map(Batch.coalesce({ isInProcess, run, ...keyOf && { keyOf } }), (call) => ({ batches, call, refused }))
 }
 
 describe("batched calls", () => {
@@ -61,10 +61,10 @@ describe("batched calls", () => {
           return [...batches]
         })
       }
-      const elsewhere = yield* Coalesce.make({ isInProcess: false, minShare: 4, run })
+      const elsewhere = yield* Batch.coalesce({ isInProcess: false, minShare: 4, run })
       expect(yield* ask(elsewhere, 6)).toEqual([6])
       expect(yield* ask(elsewhere, 9)).toEqual([5, 4])
-      const here = yield* Coalesce.make({ isInProcess: true, minShare: 4, run })
+      const here = yield* Batch.coalesce({ isInProcess: true, minShare: 4, run })
       expect(yield* ask(here, 9)).toEqual([9])
     }))
 
@@ -81,7 +81,7 @@ describe("batched calls", () => {
   it.live("a request that cannot be sent fails alone", () =>
     Effect.gen(function*() {
       const bug = new TypeError("bug")
-      const call = yield* Coalesce.make({
+      const call = yield* Batch.coalesce({
         isInProcess: false,
         run: (batch: ReadonlyArray<string>) => {
           if (batch.includes("bad")) throw bug
@@ -117,7 +117,7 @@ describe("batched calls", () => {
           running--
           return batch
         })
-      const call = yield* Coalesce.make({ isInProcess: false, run, groupOf: (request) => request % 5 })
+      const call = yield* Batch.coalesce({ isInProcess: false, run, groupOf: (request) => request % 5 })
       const requests = Array.from({ length: 15 }, (_, index) => index)
       expect(yield* Effect.forEach(requests, call, { concurrency: "unbounded" })).toEqual(requests)
       expect(batches).toEqual([0, 1, 2, 3, 4].map((group) => [group, group + 5, group + 10]))
@@ -139,7 +139,7 @@ describe("batched calls", () => {
   it.live("waiting calls fail immediately when the database is unavailable", () =>
     Effect.gen(function*() {
       const away = new Store.StoreError({ cause: new Error("away") })
-      const call = yield* Coalesce.make({ isInProcess: false, run: (_: ReadonlyArray<number>) => Effect.fail(away) })
+      const call = yield* Batch.coalesce({ isInProcess: false, run: (_: ReadonlyArray<number>) => Effect.fail(away) })
       const numbers = Array.from({ length: 1000 }, (_, index) => index)
       const failures = yield* Effect.forEach(numbers, (number) => Effect.flip(call(number)), {
         concurrency: "unbounded"
@@ -153,7 +153,7 @@ describe("batched calls", () => {
       let isAway = false
       const run = (batch: ReadonlyArray<string>) =>
         Effect.flatMap(Effect.yieldNow(), () => isAway ? Effect.fail(away) : Effect.succeed(batch))
-      const call = yield* Coalesce.make({ isInProcess: false, run })
+      const call = yield* Batch.coalesce({ isInProcess: false, run })
       yield* call("a")
       isAway = true
       const failures = yield* Effect.forEach(["alone", "other"], (request) => Effect.flip(call(request)), {
@@ -170,7 +170,7 @@ describe("batched calls", () => {
           batches.push(batch)
           return batch.includes("silent") ? Effect.never : Effect.as(Effect.yieldNow(), batch)
         })
-      const call = yield* Coalesce.make({ isInProcess: false, run })
+      const call = yield* Batch.coalesce({ isInProcess: false, run })
       yield* call("a")
       const silent = yield* Effect.fork(call("silent"))
       yield* Effect.yieldNow()

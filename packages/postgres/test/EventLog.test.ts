@@ -1,13 +1,13 @@
+import * as fixtures from "@startlist/test-support/StoreFixtures"
+import * as TestDatabase from "@startlist/test-support/TestDatabase"
 import { expect, it } from "@effect/vitest"
 import { Application, Delivery, DeliveryQueue, Event, Subscription, User } from "@startlist/core"
 import { Database } from "@startlist/postgres"
 import { SqlClient } from "@effect/sql"
 import { DateTime, Deferred, Effect, Fiber, Layer, Option, Redacted } from "effect"
-import * as fixtures from "@startlist/test-support/StoreFixtures"
-import * as TestDatabase from "@startlist/test-support/TestDatabase"
 import { vi } from "vitest"
-import { timedOut } from "../src/internal/deadline.ts"
-import * as EventLog from "../src/internal/eventLog.ts"
+import { makeLog } from "../src/internal/deliveryStore.ts"
+import { timedOut } from "../src/internal/failures.ts"
 
 const at = DateTime.unsafeMake(0)
 
@@ -116,7 +116,7 @@ it.live("a read that begins again and again, because other transactions lock row
       yield* enqueue(applicationId, 1)
       const database = yield* Database.Database
       let rounds = 0
-      const log = EventLog.make({
+      const log = makeLog({
         ...database,
         query: (statement, parameters) => {
           if (statement.name !== "startlist_log_number" || ++rounds > 5) return database.query(statement, parameters)

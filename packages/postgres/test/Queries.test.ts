@@ -1,4 +1,6 @@
 import * as SqlClient from "@effect/sql/SqlClient"
+import * as fixtures from "@startlist/test-support/StoreFixtures"
+import * as TestDatabase from "@startlist/test-support/TestDatabase"
 import { it } from "@effect/vitest"
 import {
   Application,
@@ -14,10 +16,9 @@ import {
 import { Database, Postgres, Users } from "@startlist/postgres"
 import { DateTime, Effect, Option, Redacted } from "effect"
 import { describe, expect } from "vitest"
-import { laneColumns, promoteText, recordText } from "../src/internal/settle.ts"
-import * as fixtures from "@startlist/test-support/StoreFixtures"
+import * as Server from "../src/internal/dialect/server.ts"
+import { orderingColumns, promoteText, recordText } from "../src/internal/queue.ts"
 import { firstColumns, literal, type Recorded, recording, scannedBy } from "./support/plans.ts"
-import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
 /** 100 000 rows in every table; one subscription has half of the pending deliveries. */
 const fill = `
@@ -170,8 +171,8 @@ const inSettle: ReadonlyArray<Recorded> = [
     statement: {
       name: "promote",
       text: promoteText(
-        { prefix: "startlist_", isDivided: false },
-        `unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::"char"[], $5::bigint[]) e(${laneColumns.join(", ")})`
+        Server.make("startlist_"),
+        `unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::"char"[], $5::bigint[]) e(${orderingColumns.join(", ")})`
       )
     },
     parameters: ["{1,3}", "{1,1}", "{1,1}", "{r,r}", "{1,3}"]

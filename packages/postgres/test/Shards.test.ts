@@ -3,7 +3,7 @@ import { it } from "@effect/vitest"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
 import { Effect } from "effect"
 import { expect } from "vitest"
-import { hashInt8, shardOf } from "../src/internal/shards.ts"
+import { hashInt8, shardOf } from "../src/internal/dialect/citus.ts"
 
 const keys = [0, 1, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1]
   .concat(Array.from({ length: 1000 }, () => Math.floor(Math.random() * 2 ** (53 * Math.random()))))

@@ -110,8 +110,8 @@ const pool = Effect.flatMap(Database, (database) =>
 
 /** Updates the gauge of the workers, if the tables are divided. Without the coordinator, the previous values stay. */
 const makeSampleWorkers: Effect.Effect<Effect.Effect<void>, never, Database | SqlClient> = Effect.gen(function*() {
-  const { isDivided } = yield* Database
-  if (!isDivided) return Effect.void
+  const { dialect } = yield* Database
+  if (!dialect.isDivided) return Effect.void
   const known = new Set<string>()
   const services = yield* Effect.context<SqlClient>()
   const look = Effect.match(Citus.workers, {

@@ -1,17 +1,27 @@
 /** Applications. Concurrent calls of `find` are batched, because every token request needs it. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { Application, ApplicationId, ApplicationStore } from "@startlist/core/Application"
 import { first } from "@startlist/core/ApplicationSecret"
 import { Conflict } from "@startlist/core/Store"
 import { UserErased } from "@startlist/core/User"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
+import * as Batch from "./batch.ts"
 import type { Database } from "../Database.ts"
 import type { Seal } from "../Seal.ts"
-import * as Coalesce from "./coalesce.ts"
-import * as Input from "./input.ts"
 import { holdPeople } from "./people.ts"
-import { type ApplicationRow, type Int8, linksOf, millisOf, secretsOf, stateLetterOf, toApplication } from "./rows.ts"
-import { sealedOf, signingColumns, type SigningRow, toSigningSecrets } from "./signingRows.ts"
+import {
+  type ApplicationRow,
+  type Int8,
+  linksOf,
+  millisOf,
+  sealedOf,
+  secretsOf,
+  signingColumns,
+  type SigningRow,
+  stateLetterOf,
+  toApplication,
+  toSigningSecrets
+} from "./rows.ts"
 
 export const make = (
   { isInProcess, prefix: p, query, transaction }: Database.Service,
@@ -19,9 +29,9 @@ export const make = (
 ): Effect.Effect<ApplicationStore.Service> =>
   Effect.gen(function*() {
     const columns = "id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, state, epoch, links"
-    const find = Input.statement(
+    const find = Batch.statement(
       `${p}application_find`,
-      (isAlone) => `SELECT ${columns} FROM ${p}applications WHERE ${Input.isAmong("id", "bigint", isAlone)}`
+      (isAlone) => `SELECT ${columns} FROM ${p}applications WHERE ${Batch.isAmong("id", "bigint", isAlone)}`
     )
     const list = {
       name: `${p}application_list`,
@@ -66,12 +76,12 @@ export const make = (
     }
 
     const findAll = (ids: ReadonlyArray<ApplicationId>) =>
-      Effect.map(query<ApplicationRow>(find(ids), Input.keysParameters(ids)), (rows) => {
+      Effect.map(query<ApplicationRow>(find(ids), Batch.keysParameters(ids)), (rows) => {
         const found = new Map(rows.map((row) => [Number(row.id), toApplication(row)]))
         return ids.map((id): Option.Option<Application> => Option.fromNullable(found.get(id)))
       })
     return {
-      find: yield* Coalesce.make({ isInProcess, run: findAll }),
+      find: yield* Batch.coalesce({ isInProcess, run: findAll }),
       list: ({ after, limit, owner }) => {
         const before = Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER)
         return Effect.map(

@@ -1,57 +1,48 @@
 /** The queue of deliveries: claims, settlements, and new deliveries. */
-import type { Claimed, ClaimRequest, DeliveryQueue, Settlement } from "@startlist/core/DeliveryQueue"
-import type { Event } from "@startlist/core/Event"
-import type { StoreError } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
-import { type Database, isJoined, type Statement } from "../Database.ts"
+import type { Claimed, ClaimRequest, DeliveryQueue, Settlement } from "@startlist/core/DeliveryQueue"
+import type { Event } from "@startlist/core/Event"
+import type { StoreError } from "@startlist/core/Store"
+import type { Database, Statement } from "../Database.ts"
+import { isJoined, withCaller } from "./caller.ts"
 import { withoutKey } from "../Queue.ts"
+import type { Claiming, ClaimRow, DeliveryOfClaim, Versions } from "./dialect/Dialect.ts"
 import type { Seal } from "../Seal.ts"
-import { claimStatements } from "./claim.ts"
-import { dividedClaimStatements } from "./claimDivided.ts"
-import { locks, lookup, objectOf, rowLock } from "./divided.ts"
 import {
-  type AttemptRow,
   attemptsOf,
   deliveryColumns,
   type DeliveryRow,
+  type EventRow,
+  type Int8,
+  millisOf,
+  millisOrNull,
+  type SigningRow,
   stateLetters,
+  subscriptionColumns,
+  type SubscriptionRow,
   toAttempt,
   toDelivery,
-  toDeliveryId
-} from "./deliveryRows.ts"
+  toDeliveryId,
+  toEvent,
+  toInstant,
+  toSigning,
+  toSubscription
+} from "./rows.ts"
 import { holdCopies } from "./people.ts"
-import { eventNames, eventTypes, insertDeliveries, lanes, outbox, outgoingParameter } from "./outbox.ts"
-import { type EventRow, type Int8, millisOf, millisOrNull, toEvent, toInstant } from "./rows.ts"
-import { notLogged } from "./eventLog.ts"
-import { laneColumns, laneTypes, promoteText } from "./settle.ts"
-import { type SigningRow, toSigning } from "./signingRows.ts"
-import { subscriptionColumns, type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
-
-/** A subscription, and the signing secrets of its application. */
-type Versions = readonly [applicationId: number, id: number, version: number, signingVersion: number]
-
-/** A claimed delivery. */
-interface DeliveryOfClaim extends EventRow {
-  readonly id: number
-  readonly subscription_id: number
-  readonly due_at: number
-  readonly attempts: ReadonlyArray<AttemptRow> | null
-  readonly claims: number
-}
-
-/** No deliveries, but candidates: other nodes have claimed all of them. */
-interface ClaimRow {
-  readonly candidates: number
-  readonly decided: boolean
-  readonly late: boolean
-  readonly deliveries: ReadonlyArray<DeliveryOfClaim> | null
-  readonly subscriptions: ReadonlyArray<Versions> | null
-}
-
-type Claiming = Effect.Effect<ReadonlyArray<ClaimRow>, StoreError>
+import {
+  eventNames,
+  eventTypes,
+  insertDeliveries,
+  orderingColumns,
+  orderingTypes,
+  outbox,
+  outgoingParameter,
+  promoteText
+} from "./queue.ts"
+import { notLogged } from "./deliveryStore.ts"
 
 /** The receiver of claimed deliveries. */
 interface Subscribed extends Pick<Claimed, "subscription" | "signingSecrets"> {
@@ -64,28 +55,20 @@ const maxKnown = 4096
 /** Maximum number of retries of a claim that found only deliveries of concurrent claims. */
 const maxLooks = 3
 
-/** The chosen deliveries of an application. */
-interface ChosenRow {
-  readonly application_id: Int8
-  readonly ids: ReadonlyArray<number>
-}
-
 const byDueAt = ({ delivery: a }: Claimed, { delivery: b }: Claimed): number =>
   a.dueAt.epochMillis - b.dueAt.epochMillis || a.id - b.id
 
 export const make = (database: Database.Service, seal: Seal.Service): DeliveryQueue.Service => {
-  const { isDivided, isInProcess, prefix: p, query, transaction, wake, wakeUps } = database
-  const { hasten, quick, thorough } = claimStatements(p)
-  const { ofApplication, overview } = dividedClaimStatements(p)
+  const { dialect, isInProcess, prefix: p, query, transaction, wake, wakeUps } = database
   const findSubscriptions = {
     name: `${p}subscription_find_claimed`,
     text: `SELECT ${subscriptionColumns}, a.signing_version, a.signing_secrets
       FROM (SELECT value::bigint AS id FROM json_array_elements_text($1::json)) i
-      ${lookup(database, "subscriptions", "s", "s.application_id = i.id")}
+      ${dialect.lookup("subscriptions", "s", "s.application_id = i.id")}
       JOIN ${p}applications a ON a.id = s.application_id`
   }
   const decodeSigning = toSigning(seal)
-  const { alone, queueing } = locks(database)
+  const { alone, claim, queueing } = dialect.steps(database)
   const known = new Map<number, Subscribed>()
 
   const settle = { name: `${p}delivery_settle`, text: `SELECT ${p}settle($1::json) AS recorded` }
@@ -100,7 +83,7 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
     text: `UPDATE ${p}deliveries SET claims = 0
       WHERE id = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($1::json))) AND claim_token = $2::text`
   }
-  const key = laneColumns.filter((name) => name !== "id").join(", ")
+  const key = orderingColumns.filter((name) => name !== "id").join(", ")
   // Newest first, so that the rest of an ordering key has its head. Rows are locked in the same order as by settling.
   const cancel = {
     name: `${p}delivery_cancel`,
@@ -110,16 +93,18 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
           SELECT id FROM ${p}deliveries WHERE application_id = $1::bigint AND state = 'p' ORDER BY id DESC LIMIT $3::integer
         )) ORDER BY id FOR UPDATE
       )) AND d.state = 'p'
-      RETURNING ${laneColumns.map((name) => `d.${name}`).join(", ")}`
+      RETURNING ${orderingColumns.map((name) => `d.${name}`).join(", ")}`
   }
   // In a later snapshot, which has deliveries that were queued behind a head during its cancellation. For the first of each
   // ordering key: each lookup walks through all that were cancelled after it.
   const promote = {
     name: `${p}delivery_promote`,
     text: promoteText(
-      database,
+      dialect,
       `(
-        SELECT DISTINCT ON (${key}) ${laneColumns.join(", ")} FROM json_to_recordset($1::json) AS c(${laneTypes})
+        SELECT DISTINCT ON (${key}) ${
+        orderingColumns.join(", ")
+      } FROM json_to_recordset($1::json) AS c(${orderingTypes})
         ORDER BY ${key}, id
       ) e`
     )
@@ -154,54 +139,24 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
       ),
       subscribed AS MATERIALIZED (
         SELECT s.id FROM ${p}subscriptions s, given g
-        WHERE s.application_id = g.application_id AND s.id = g.subscription_id ${
-      rowLock(database, "FOR KEY SHARE OF s")
-    }
+        WHERE s.application_id = g.application_id AND s.id = g.subscription_id ${dialect.rowLock("FOR KEY SHARE OF s")}
       ),
       targets AS MATERIALIZED (
         SELECT 0 AS number, application_id, subscription_id, ${eventNames}, due_at
         FROM given g WHERE EXISTS (SELECT FROM subscribed)
-      ), ${lanes(database)},
-      told AS (${insertDeliveries(p, notLogged)})
+      ), ${dialect.blockedKeys},
+      queued AS (${insertDeliveries(p, notLogged)})
       SELECT ${deliveryColumns} FROM (
-        SELECT t.*, told.id, 'p' AS state, NULL AS ended_at, NULL AS attempts FROM told, targets t
+        SELECT t.*, queued.id, 'p' AS state, NULL AS ended_at, NULL AS attempts FROM queued, targets t
       ) d`
   }
   const enqueue = {
     name: `${p}delivery_enqueue`,
-    text: `WITH given AS (SELECT $1::json AS outgoing), ${outbox(database, "given")}
-      SELECT id FROM told ORDER BY id`
+    text: `WITH given AS (SELECT $1::json AS outgoing), ${outbox(dialect, "given")}
+      SELECT id FROM queued ORDER BY id`
   }
-  const latestOf = ({ latest }: ClaimRequest) => latest === undefined ? null : millisOf(latest)
-  const allowancesOf = ({ allowances }: ClaimRequest) => JSON.stringify(Object.fromEntries(allowances))
-
-  const claimBy = (claim: Statement, request: ClaimRequest, isLazy: boolean): Claiming => {
-    const { leaseEnds, limit, now, perSubscription, token } = request
-    const times = [millisOf(now), millisOf(leaseEnds)]
-    return query(claim, [...times, token, limit, perSubscription, allowancesOf(request), isLazy, latestOf(request)])
-  }
-
-  const claimWhole = (request: ClaimRequest, isLazy: boolean): Claiming =>
-    Effect.flatMap(claimBy(quick, request, isLazy), (rows) => {
-      const [found] = rows
-      if (found === undefined || found.decided) return Effect.succeed(rows)
-      const hastened = found.late ? query(hasten, [millisOf(request.now), latestOf(request)]) : Effect.void
-      return Effect.zipRight(hastened, claimBy(thorough, request, isLazy))
-    })
-
-  const claimDivided = (request: ClaimRequest, isLazy: boolean): Claiming => {
-    const { leaseEnds, limit, now, perSubscription, token } = request
-    const latest = latestOf(request)
-    const chosen = query<ChosenRow>(overview, [millisOf(now), limit, perSubscription, allowancesOf(request), latest])
-    const claimOf = ({ application_id: id, ids }: ChosenRow): Claiming =>
-      query(ofApplication, [millisOf(now), millisOf(leaseEnds), token, String(id), JSON.stringify(ids), isLazy, latest])
-    return transaction(Effect.flatMap(chosen, (rows) => Effect.map(Effect.forEach(rows, claimOf), (all) => all.flat())))
-  }
-
   const claimOnce = (request: ClaimRequest): Claiming =>
-    Effect.withFiberRuntime((fiber) =>
-      (isDivided ? claimDivided : claimWhole)(request, !isInProcess && !isJoined(fiber))
-    )
+    withCaller((caller) => claim(request, !isInProcess && !isJoined(caller)))
 
   const claimLooking = (request: ClaimRequest, looks: number): Effect.Effect<ReadonlyArray<Claimed>, StoreError> =>
     Effect.flatMap(claimOnce(request), (rows) => {
@@ -287,7 +242,7 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
   const toInput = ({ delivery, token }: Settlement) => ({
     id: delivery.id,
     application_id: delivery.applicationId,
-    object: isDivided ? objectOf(delivery.event) : undefined,
+    object: dialect.objectOf(delivery.event),
     token,
     state: stateLetters[delivery.state],
     attempts: attemptsOf(delivery.attempts),

@@ -4,7 +4,7 @@ import type { Code, RefreshToken, Scope } from "@startlist/core/Token"
 import type { Role } from "@startlist/core/User"
 import * as Option from "effect/Option"
 import { fromAccess, toAccess } from "./accessColumn.ts"
-import type * as Input from "./input.ts"
+import type * as Batch from "./batch.ts"
 import { type Int8, millisOf, toApplicationId, toFingerprint, toInstant, toUserId } from "./rows.ts"
 
 export interface GrantRow {
@@ -107,7 +107,7 @@ export const toGrant = (row: GrantRow): Grant => ({
 })
 
 /** The key of a grant. */
-export const keyColumns: ReadonlyArray<Input.Column<Pick<Grant, "applicationId" | "userId">>> = [
+export const keyColumns: ReadonlyArray<Batch.Column<Pick<Grant, "applicationId" | "userId">>> = [
   ["application_id", "bigint", ({ applicationId }) => applicationId],
   ["user_id", "bigint", ({ userId }) => userId]
 ]
@@ -115,7 +115,7 @@ export const keyColumns: ReadonlyArray<Input.Column<Pick<Grant, "applicationId" 
 /**
  * All other columns in the order of the table. Those that every refresh changes are last, which keeps the log short.
  */
-export const valueColumns: ReadonlyArray<Input.Column<Grant>> = [
+export const valueColumns: ReadonlyArray<Batch.Column<Grant>> = [
   ["application_epoch", "integer", ({ applicationEpoch }) => applicationEpoch],
   ["active", "boolean", ({ status }) => status === "active"],
   ["consent", "json", toConsent],

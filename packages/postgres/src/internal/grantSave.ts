@@ -1,10 +1,10 @@
 /** The statement that saves grants with their events. Each row is saved if its own version matches. */
 import type { Change } from "@startlist/core/Grant"
-import type { Layout, Parameter, Statement } from "../Database.ts"
-import { ofUsers, usersParameter } from "./divided.ts"
+import * as Batch from "./batch.ts"
+import type { Dialect } from "./dialect/Dialect.ts"
 import { keyColumns, valueColumns } from "./grantRows.ts"
-import * as Input from "./input.ts"
-import { outbox, outgoingParameter } from "./outbox.ts"
+import { outbox, outgoingParameter } from "./queue.ts"
+import type { Parameter, Statement } from "./statement.ts"
 
 /** The branches that a batch needs. Others are omitted, because an empty branch also has a cost. */
 interface Parts {
@@ -14,10 +14,10 @@ interface Parts {
 
 const columns = [...keyColumns, ...valueColumns].map((
   [name, type, of]
-): Input.Column<Change> => [name, type, ({ grant }) => of(grant, 0)])
+): Batch.Column<Change> => [name, type, ({ grant }) => of(grant, 0)])
 
-const columnsOf = ({ outgoing }: Parts): ReadonlyArray<Input.Column<Change>> =>
-  outgoing ? [...columns, Input.place] : columns
+const columnsOf = ({ outgoing }: Parts): ReadonlyArray<Batch.Column<Change>> =>
+  outgoing ? [...columns, Batch.place] : columns
 
 const partsOf = (changes: ReadonlyArray<Change>): Parts => ({
   first: changes.some(({ grant }) => grant.version === 1),
@@ -30,19 +30,19 @@ const byKey = ({ grant: a }: Change, { grant: b }: Change): number =>
 const key = keyColumns.map(([name]) => name).join(", ")
 const values = valueColumns.map(([name]) => name).join(", ")
 
-const saveText = (layout: Layout, parts: Parts, isAlone: boolean): string => {
-  const { prefix: p } = layout
+const saveText = (dialect: Dialect, parts: Parts, isAlone: boolean): string => {
+  const { ofUsers, prefix: p } = dialect
   const { first, outgoing } = parts
   const given = columnsOf(parts)
   const update = `
   UPDATE ${p}grants g SET ${valueColumns.map(([name]) => `${name} = i.${name}`).join(", ")}
   FROM input i
   WHERE i.version > 1 AND g.application_id = i.application_id AND g.user_id = i.user_id AND g.version = i.version - 1
-    ${ofUsers(layout, "g.user_id", Input.nextParameter(given, isAlone, outgoing ? 1 : 0))}
+    ${ofUsers("g.user_id", Batch.nextParameter(given, isAlone, outgoing ? 1 : 0))}
   RETURNING i.*`
   const ctes = [
-    `input AS (${Input.rowsText(given, isAlone)})`,
-    outgoing && `given AS (SELECT ${Input.nextParameter(given, isAlone)}::json AS outgoing)`,
+    `input AS (${Batch.rowsText(given, isAlone)})`,
+    outgoing && `given AS (SELECT ${Batch.nextParameter(given, isAlone)}::json AS outgoing)`,
     first ?
       `updated AS (${update}
 ),
@@ -56,10 +56,10 @@ saved AS MATERIALIZED (
 )` :
       `saved AS (${update}
 )`,
-    outgoing && outbox(layout, "given", "saved")
+    outgoing && outbox(dialect, "given", "saved")
   ]
   return `WITH ${ctes.filter(Boolean).join(",\n")}
-SELECT ${key}, ${outgoing ? "(SELECT count(*) FROM told)::integer" : "0"} AS told FROM saved`
+SELECT ${key}, ${outgoing ? "(SELECT count(*) FROM queued)::integer" : "0"} AS queued FROM saved`
 }
 
 /**
@@ -69,18 +69,18 @@ SELECT ${key}, ${outgoing ? "(SELECT count(*) FROM told)::integer" : "0"} AS tol
  * returns the saved keys, each with its number of queued deliveries.
  */
 export const saver = (
-  layout: Layout
+  dialect: Dialect
 ): (changes: ReadonlyArray<Change>) => readonly [Statement, ReadonlyArray<Parameter>] => {
-  const known = new Map<string, ReturnType<typeof Input.statement>>()
+  const known = new Map<string, ReturnType<typeof Batch.statement>>()
   return (changes) => {
     const parts = partsOf(changes)
-    const name = `${layout.prefix}grant_save${parts.first ? "_first" : ""}${parts.outgoing ? "_outgoing" : ""}`
-    const statement = known.get(name) ?? Input.statement(name, (isAlone) => saveText(layout, parts, isAlone))
+    const name = `${dialect.prefix}grant_save${parts.first ? "_first" : ""}${parts.outgoing ? "_outgoing" : ""}`
+    const statement = known.get(name) ?? Batch.statement(name, (isAlone) => saveText(dialect, parts, isAlone))
     known.set(name, statement)
     const sorted = [...changes].sort(byKey)
-    const rows = Input.rowsParameters(columnsOf(parts), sorted)
+    const rows = Batch.rowsParameters(columnsOf(parts), sorted)
     const outgoing = parts.outgoing ? [outgoingParameter(sorted)] : []
-    const users = usersParameter(layout, sorted.map(({ grant }) => grant.userId))
+    const users = dialect.usersParameter(sorted.map(({ grant }) => grant.userId))
     return [statement(sorted), [...rows, ...outgoing, ...users]]
   }
 }

@@ -6,14 +6,11 @@ import type { UserId } from "@startlist/core/User"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
-import * as Coalesce from "./coalesce.ts"
-import { locks, lookup, ofUsers, usersParameter } from "./divided.ts"
+import * as Batch from "./batch.ts"
 import { type GrantRow, keyColumns, toGrant, valueColumns } from "./grantRows.ts"
 import { saver } from "./grantSave.ts"
-import * as Input from "./input.ts"
 import { holdPeople } from "./people.ts"
 import { type Int8, type StateLetter, toState } from "./rows.ts"
-import { shardOf } from "./shards.ts"
 
 interface Key {
   readonly applicationId: ApplicationId
@@ -28,7 +25,7 @@ interface FoundRow extends GrantRow {
 interface SavedRow {
   readonly application_id: Int8
   readonly user_id: Int8
-  readonly told: number
+  readonly queued: number
 }
 
 const toFound = (row: FoundRow): Found => ({
@@ -42,34 +39,33 @@ const columns = [...keyColumns, ...valueColumns].map(([name]) => `g.${name}`).jo
 
 export const make = (database: Database.Service): Effect.Effect<GrantStore.Service> =>
   Effect.gen(function*() {
-    const { isInProcess, prefix: p, query, shardCount, transaction, wake } = database
-    const groupOf = shardCount > 1 ? shardOf(shardCount) : undefined
-    const ofBatch = (isAlone: boolean) => ofUsers(database, "g.user_id", Input.nextParameter(keyColumns, isAlone))
-    const findStatement = Input.statement(`${p}grant_find`, (isAlone) => `
-      SELECT ${columns}, a.state, a.epoch FROM (${Input.rowsText(keyColumns, isAlone)}) i
+    const { dialect, isInProcess, prefix: p, query, transaction, wake } = database
+    const { lookup, shardOf, usersParameter } = dialect
+    const ofBatch = (isAlone: boolean) => dialect.ofUsers("g.user_id", Batch.nextParameter(keyColumns, isAlone))
+    const findStatement = Batch.statement(`${p}grant_find`, (isAlone) => `
+      SELECT ${columns}, a.state, a.epoch FROM (${Batch.rowsText(keyColumns, isAlone)}) i
       ${
       lookup(
-        database,
         "grants",
         "g",
         `g.application_id = i.application_id AND g.user_id = i.user_id ${ofBatch(isAlone)}`
       )
     }
-      ${lookup(database, "applications", "a", "a.id = i.application_id")}`)
+      ${lookup("applications", "a", "a.id = i.application_id")}`)
     const findAll = (keys: ReadonlyArray<Key>): Effect.Effect<ReadonlyArray<Option.Option<Found>>, StoreError> => {
-      const users = usersParameter(database, keys.map(({ userId }) => userId))
+      const users = usersParameter(keys.map(({ userId }) => userId))
       return Effect.map(
-        query<FoundRow>(findStatement(keys), [...Input.rowsParameters(keyColumns, keys), ...users]),
+        query<FoundRow>(findStatement(keys), [...Batch.rowsParameters(keyColumns, keys), ...users]),
         (rows) => {
           const found = new Map(rows.map((row) => [`${row.application_id}:${row.user_id}`, toFound(row)]))
           return keys.map((key) => Option.fromNullable(found.get(textOf(key))))
         }
       )
     }
-    const findOne = yield* Coalesce.make({
+    const findOne = yield* Batch.coalesce({
       isInProcess,
       run: findAll,
-      groupOf: groupOf && (({ userId }: Key) => groupOf(userId))
+      groupOf: shardOf && (({ userId }: Key) => shardOf(userId))
     })
 
     const list = {
@@ -87,8 +83,8 @@ export const make = (database: Database.Service): Effect.Effect<GrantStore.Servi
         WHERE a.id = $1::bigint AND g.active LIMIT $2::integer`
     }
 
-    const toSave = saver(database)
-    const { queueing } = locks(database)
+    const toSave = saver(dialect)
+    const { queueing } = dialect.steps(database)
     const hold = {
       name: `${p}grant_hold`,
       text: holdPeople(p, "SELECT DISTINCT value::bigint FROM json_array_elements_text($1::json) ORDER BY 1")
@@ -107,18 +103,18 @@ export const make = (database: Database.Service): Effect.Effect<GrantStore.Servi
         changes.flatMap(({ outgoing }) => outgoing.map(({ event }) => event)),
         first.length === 0 ? write(changes) : writeFirst(changes, first)
       ).pipe(
-        Effect.tap(([row]) => row !== undefined && row.told > 0 ? wake : Effect.void),
+        Effect.tap(([row]) => row !== undefined && row.queued > 0 ? wake : Effect.void),
         Effect.map((saved) => {
           const keys = new Set(saved.map((row) => `${row.application_id}:${row.user_id}`))
           return changes.map(({ grant }) => keys.has(textOf(grant)))
         })
       )
     }
-    const saveOne = yield* Coalesce.make({
+    const saveOne = yield* Batch.coalesce({
       isInProcess,
       run: saveAll,
       keyOf: ({ grant }: Change) => textOf(grant),
-      groupOf: groupOf && (({ grant }: Change) => groupOf(grant.userId))
+      groupOf: shardOf && (({ grant }: Change) => shardOf(grant.userId))
     })
 
     return {

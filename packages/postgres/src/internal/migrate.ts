@@ -5,11 +5,10 @@
  * locks only one table: requests lock tables in another order, so under load it would never get two.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { SqlError } from "@effect/sql/SqlError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { Migration } from "./migration.ts"
-import { isDefinitionChanged, isLockTimeout, isRetryable } from "./sqlState.ts"
+import { SqlError } from "@effect/sql/SqlError"
+import { isDefinitionChanged, isLockTimeout, isRetryable } from "./failures.ts"
 
 /** Timeout of a migration for its lock, in milliseconds. Requests have a deadline of 4 s. */
 const lockTimeout = 2000
@@ -17,8 +16,8 @@ const lockTimeout = 2000
 /** Seconds between two attempts, in which requests pass. */
 const pauses = [1, 2, 4, 8]
 
-/** Interval in milliseconds of checks whether another node has finished. */
-const poll = 200
+/** Interval of checks whether another node has finished. */
+const poll = Duration.millis(200)
 
 type Sql = SqlClient.SqlClient
 
@@ -127,7 +126,7 @@ export const prepare = (table: string): Effect.Effect<void, SqlError, SqlClient.
     const create = sql`CREATE TABLE IF NOT EXISTS ${sql(table)}
       (name text PRIMARY KEY, breaking boolean NOT NULL DEFAULT false)`
     const attempt = sql.withTransaction(Effect.tap(alone(sql, table), (isAlone) => isAlone ? create : Effect.void))
-    while (!(yield* attempt)) yield* Effect.sleep(Duration.millis(poll))
+    while (!(yield* attempt)) yield* Effect.sleep(poll)
   })
 
 /** Applies the migration, and retries until it succeeds. Does nothing if it was already applied. */
@@ -147,7 +146,7 @@ export const take = (
       const attempted = yield* attempt
       if (attempted._tag === "Right") {
         if (attempted.right === "taken") return
-        yield* Effect.sleep(Duration.millis(poll))
+        yield* Effect.sleep(poll)
         continue
       }
       if (!isRetryable(attempted.left) && !isLockTimeout(attempted.left)) return yield* attempted.left
@@ -156,3 +155,20 @@ export const take = (
       yield* Effect.sleep(Duration.seconds(seconds))
     }
   })
+
+/** One migration. */
+export interface Migration {
+  readonly run: Effect.Effect<void, SqlError, SqlClient.SqlClient>
+  /**
+   * The table of earlier migrations whose definition it changes. It is locked first. A migration that locks another
+   * table fails: use one migration per table.
+   */
+  readonly changes?: string
+  /**
+   * The migration takes longer than requests can wait. It runs outside of a transaction, locks nothing that requests
+   * need, and is repeatable after any interruption: an index by `index`, or changes of rows in batches.
+   */
+  readonly slow?: boolean
+  /** Older programs do not support the result: they do not start, and are no longer ready. Default: false. */
+  readonly breaking?: boolean
+}

@@ -10,7 +10,7 @@ import { registrationColumns, type RegistrationRow, toRegistration } from "./reg
 import { type Int8, millisOf } from "./rows.ts"
 
 export const make = (
-  { isDivided, prefix: p, query, transaction }: Database.Service,
+  { dialect, prefix: p, query, transaction }: Database.Service,
   grants: GrantStore.Service
 ): PersonStore.Service => {
   const statement = (name: string, text: string): Statement => ({ name: `${p}person_${name}`, text })
@@ -51,9 +51,7 @@ export const make = (
     "clear_deliveries",
     `UPDATE ${p}deliveries SET updates = NULL, attempts = NULL, claim_token = NULL, lease_ends = NULL,
         state = CASE state WHEN 'p' THEN 'c' ELSE state END, ended_at = coalesce(ended_at, $2::bigint)
-      WHERE ${
-      isDivided ? isAbout : `id = ANY (ARRAY(SELECT id FROM ${p}deliveries WHERE ${isAbout} ORDER BY id FOR UPDATE))`
-    }`
+      WHERE ${dialect.inOrder("deliveries", isAbout)}`
   )
   const isOf = ({ applicationId, version }: Grant) => ({ grant }: { readonly grant: Grant }): boolean =>
     grant.applicationId === applicationId && grant.version === version + 1

@@ -1,18 +1,18 @@
 /** PGlite behind a `SqlClient`: one connection, held by a statement or a transaction for its scope. */
-import { PGlite, type PGliteOptions, types } from "@electric-sql/pglite"
-import { NodeFS } from "@electric-sql/pglite/nodefs"
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { Connection } from "@effect/sql/SqlConnection"
-import { SqlError } from "@effect/sql/SqlError"
 import * as Statement from "@effect/sql/Statement"
 import * as Reactivity from "@effect/experimental/Reactivity"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { type messages, PGlite, type PGliteOptions, protocol, types } from "@electric-sql/pglite"
+import { NodeFS } from "@electric-sql/pglite/nodefs"
+import type { Connection } from "@effect/sql/SqlConnection"
+import { SqlError } from "@effect/sql/SqlError"
 import { fsyncSync } from "node:fs"
 import * as Engine from "../Engine.ts"
-import * as Prepared from "./pglitePrepared.ts"
+import { type Column, toRow } from "./statement.ts"
 
 /** Major version of PGlite's PostgreSQL, which cannot open other data. */
 export const majorVersion = "18"
@@ -156,10 +156,10 @@ export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
         performance.now() - turnedAt > maxBusyMillis ? Effect.zipRight(turn, statement) : statement
       )
     }
-    const query: Prepared.Run = (text, parameters) => pg.query<object>(text, [...parameters]).then(({ rows }) => rows)
-    const executeWith = (run: Prepared.Run): Connection["execute"] => (text, parameters, transformRows) =>
+    const query: Run = (text, parameters) => pg.query<object>(text, [...parameters]).then(({ rows }) => rows)
+    const executeWith = (run: Run): Connection["execute"] => (text, parameters, transformRows) =>
       Effect.map(attempt(() => run(text, parameters)), (rows) => transformRows ? transformRows(rows) : rows)
-    const execute = executeWith(Prepared.makeRun(pg))
+    const execute = executeWith(makeRun(pg))
     const connection: Connection = {
       execute,
       executeRaw: (text, parameters) => attempt(() => pg.query(text, [...parameters])),
@@ -188,3 +188,82 @@ export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
       spanAttributes: [["db.system.name", "postgresql"]]
     })
   }).pipe(Effect.provide(Reactivity.layer))
+
+// Prepared statements: PGlite's own `query` parses and plans a statement each time.
+
+const { serialize } = protocol
+
+interface Prepared {
+  readonly name: string
+  /** Types of the parameters. */
+  readonly types: ReadonlyArray<number>
+  readonly columns: ReadonlyArray<Column>
+}
+
+/** Maximum number of prepared statements. The one that was not used for the longest time is dropped. */
+const maxPrepared = 200
+
+/** A table was changed since the statement was prepared. */
+const hasChanged = (error: unknown): boolean =>
+  error instanceof Error && error.message === "cached plan must not change result type"
+
+/** Runs a statement. Returns its rows. */
+type Run = (text: string, parameters: ReadonlyArray<unknown>) => Promise<ReadonlyArray<object>>
+
+/** Runs statements of the only connection, one at a time. Prepares each at its first use. */
+const makeRun = (pg: PGlite): Run => {
+  const known = new Map<string, Prepared>()
+  let lastName = 0
+
+  const ask = (...parts: ReadonlyArray<Uint8Array>) =>
+    pg.execProtocolStream(Buffer.concat([...parts, serialize.sync()]), { throwOnError: true })
+
+  const forget = async (text: string): Promise<void> => {
+    const name = known.get(text)?.name
+    known.delete(text)
+    if (name !== undefined) await ask(serialize.close({ type: "S", name }))
+  }
+
+  const prepare = async (text: string): Promise<Prepared> => {
+    const [oldest] = known.keys()
+    if (oldest !== undefined && known.size >= maxPrepared) await forget(oldest)
+    const name = `s${++lastName}`
+    const answer = await ask(serialize.parse({ name, text }), serialize.describe({ type: "S", name }))
+    const parameters = answer.find((message): message is messages.ParameterDescriptionMessage =>
+      message.name === "parameterDescription"
+    )
+    const rows = answer.find((message): message is messages.RowDescriptionMessage => message.name === "rowDescription")
+    return {
+      name,
+      types: parameters?.dataTypeIDs ?? [],
+      columns: (rows?.fields ?? []).map(({ dataTypeID, name }) => ({ name, parse: pg.parsers[dataTypeID] ?? String }))
+    }
+  }
+
+  const execute: Run = async (text, parameters) => {
+    const prepared = known.get(text) ?? await prepare(text)
+    // Move it to the end, so that the first is the one to drop.
+    known.delete(text)
+    known.set(text, prepared)
+    const values = parameters.map((value, index) => {
+      if (value === null || value === undefined) return null
+      const toText = pg.serializers[prepared.types[index] ?? 0]
+      return toText === undefined ? String(value) : toText(value)
+    })
+    const answer = await ask(serialize.bind({ statement: prepared.name, values }), serialize.execute({}))
+    const rows: Array<object> = []
+    for (const message of answer) {
+      if (message.name === "dataRow") rows.push(toRow(prepared.columns, (message as messages.DataRowMessage).fields))
+    }
+    return rows
+  }
+
+  return (text, parameters) =>
+    execute(text, parameters).catch(async (error: unknown) => {
+      if (!hasChanged(error)) throw error
+      await forget(text)
+      // The error has ended a transaction, but the next one succeeds.
+      if (pg.isInTransaction()) throw error
+      return execute(text, parameters)
+    })
+}

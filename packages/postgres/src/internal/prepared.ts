@@ -4,7 +4,7 @@
  */
 import * as Pg from "pg"
 import type { Parameter, Statement } from "../Database.ts"
-import { type Column, toRow } from "./columns.ts"
+import { type Column, toRow } from "./statement.ts"
 
 /** Either an error or rows. */
 type Callback = (error: Error | null | undefined, rows?: ReadonlyArray<object>) => void

@@ -8,10 +8,8 @@ import { Conflict, unsafeBrand } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
-import * as Coalesce from "./coalesce.ts"
-import { locks } from "./divided.ts"
-import * as Input from "./input.ts"
-import { outbox, outgoingParameter } from "./outbox.ts"
+import * as Batch from "./batch.ts"
+import { outbox, outgoingParameter } from "./queue.ts"
 import { holdPeople } from "./people.ts"
 import { type Int8, toUserId } from "./rows.ts"
 
@@ -41,7 +39,7 @@ export const toRegistration = (row: RegistrationRow): Registration => ({
 
 export const registrationColumns = "id, version, athlete_id, organizer_id, club_id, platform_user_id, updates"
 
-const partyColumns: ReadonlyArray<Input.Column<Parties>> = [
+const partyColumns: ReadonlyArray<Batch.Column<Parties>> = [
   ["athlete_id", "bigint", ({ athleteId }) => athleteId],
   ["organizer_id", "bigint", ({ organizerId }) => Option.getOrNull(organizerId)],
   ["club_id", "bigint", ({ clubId }) => Option.getOrNull(clubId)],
@@ -54,13 +52,13 @@ interface Change {
   readonly outgoing: ReadonlyArray<Outgoing>
 }
 
-const changeColumns: ReadonlyArray<Input.Column<Change>> = [
-  Input.place,
+const changeColumns: ReadonlyArray<Batch.Column<Change>> = [
+  Batch.place,
   ["id", "bigint", ({ next }) => next.id],
   ["version", "integer", ({ next }) => next.version],
   ...partyColumns.map((
     [name, type, of]
-  ): Input.Column<Change> => [name, type, ({ next }, place) => of(next.parties, place)]),
+  ): Batch.Column<Change> => [name, type, ({ next }, place) => of(next.parties, place)]),
   ["updates", "json", ({ next }) => next.updates]
 ]
 
@@ -71,12 +69,12 @@ const byId = (a: Change, b: Change): number => a.next.id - b.next.id
 
 export const make = (database: Database.Service): Effect.Effect<RegistrationStore.Service> =>
   Effect.gen(function*() {
-    const { isInProcess, prefix: p, query, wake } = database
-    const { queueing } = locks(database)
-    const find = Input.statement(
+    const { dialect, isInProcess, prefix: p, query, wake } = database
+    const { queueing } = dialect.steps(database)
+    const find = Batch.statement(
       `${p}registration_find`,
       (isAlone) =>
-        `SELECT ${registrationColumns} FROM ${p}registrations WHERE ${Input.isAmong("id", "bigint", isAlone)}`
+        `SELECT ${registrationColumns} FROM ${p}registrations WHERE ${Batch.isAmong("id", "bigint", isAlone)}`
     )
     const insert = {
       name: `${p}registration_insert`,
@@ -85,23 +83,23 @@ export const make = (database: Database.Service): Effect.Effect<RegistrationStor
         SELECT 1, user_id, $2::bigint, $3::bigint, $4::bigint, $5::json FROM held RETURNING ${registrationColumns}`
     }
     // Sorted by key, as grants are: rows are locked in one order. Each is judged on its own version.
-    const save = Input.statement(
+    const save = Batch.statement(
       `${p}registration_save`,
       (isAlone) =>
-        `WITH input AS (${Input.rowsText(changeColumns, isAlone)}),
-        given AS (SELECT ${Input.nextParameter(changeColumns, isAlone)}::json AS outgoing),
+        `WITH input AS (${Batch.rowsText(changeColumns, isAlone)}),
+        given AS (SELECT ${Batch.nextParameter(changeColumns, isAlone)}::json AS outgoing),
         saved AS (
           UPDATE ${p}registrations r SET version = i.version, athlete_id = i.athlete_id,
             organizer_id = i.organizer_id, club_id = i.club_id, platform_user_id = i.platform_user_id,
             updates = i.updates
           FROM input i WHERE r.id = i.id AND r.version = i.version - 1
           RETURNING r.id, i.place
-        ), ${outbox(database, "given", "saved")}
-        SELECT id, (SELECT count(*) FROM told)::integer AS told FROM saved`
+        ), ${outbox(dialect, "given", "saved")}
+        SELECT id, (SELECT count(*) FROM queued)::integer AS queued FROM saved`
     )
 
     const findAll = (ids: ReadonlyArray<RegistrationId>) =>
-      Effect.map(query<RegistrationRow>(find(ids), Input.keysParameters(ids)), (rows) => {
+      Effect.map(query<RegistrationRow>(find(ids), Batch.keysParameters(ids)), (rows) => {
         const found = new Map(rows.map((row) => [Number(row.id), row]))
         return ids.map((id) => Option.map(Option.fromNullable(found.get(id)), toRegistration))
       })
@@ -109,25 +107,25 @@ export const make = (database: Database.Service): Effect.Effect<RegistrationStor
       const sorted = [...changes].sort(byId)
       return queueing(
         changes.flatMap(({ outgoing }) => outgoing.map(({ event }) => event)),
-        query<{ readonly id: Int8; readonly told: number }>(save(sorted), [
-          ...Input.rowsParameters(changeColumns, sorted),
+        query<{ readonly id: Int8; readonly queued: number }>(save(sorted), [
+          ...Batch.rowsParameters(changeColumns, sorted),
           outgoingParameter(sorted)
         ])
       ).pipe(
-        Effect.tap(([row]) => row !== undefined && row.told > 0 ? wake : Effect.void),
+        Effect.tap(([row]) => row !== undefined && row.queued > 0 ? wake : Effect.void),
         Effect.map((rows) => {
           const saved = new Set(rows.map(({ id }) => Number(id)))
           return changes.map(({ next }) => saved.has(next.id))
         })
       )
     }
-    const saveOne = yield* Coalesce.make({ isInProcess, minShare, run: saveAll, keyOf: ({ next }) => String(next.id) })
+    const saveOne = yield* Batch.coalesce({ isInProcess, minShare, run: saveAll, keyOf: ({ next }) => String(next.id) })
 
     return {
-      find: yield* Coalesce.make({ isInProcess, run: findAll }),
+      find: yield* Batch.coalesce({ isInProcess, run: findAll }),
       insert: ({ parties, updates }) =>
         Effect.flatMap(
-          query<RegistrationRow>(insert, [...Input.rowsParameters(partyColumns, [parties]), JSON.stringify(updates)]),
+          query<RegistrationRow>(insert, [...Batch.rowsParameters(partyColumns, [parties]), JSON.stringify(updates)]),
           ([row]) => row ? Effect.succeed(toRegistration(row)) : new Conflict()
         ),
       save: (next, outgoing) =>

@@ -2,14 +2,21 @@
  * How records look in rows. Rows are not validated again: they were when they were written, and this is the hot path.
  * The driver gives `bigint` as text, and `json` parsed.
  */
-import { Application, ApplicationId, type Links } from "@startlist/core/Application"
+import * as DateTime from "effect/DateTime"
+import * as Option from "effect/Option"
+import * as Arr from "effect/Array"
+import * as Either from "effect/Either"
+import type * as Redacted from "effect/Redacted"
+import { Application, ApplicationId, type Links, type SigningSecrets } from "@startlist/core/Application"
 import { Event, EventId, type Updates } from "@startlist/core/Event"
 import { emptyUpdates } from "@startlist/core/Registration"
 import { Fingerprint } from "@startlist/core/Secrets"
-import { unsafeBrand } from "@startlist/core/Store"
+import { StoreError, unsafeBrand } from "@startlist/core/Store"
 import { UserId } from "@startlist/core/User"
-import * as DateTime from "effect/DateTime"
-import * as Option from "effect/Option"
+import type { SigningSecret } from "@startlist/core/ApplicationSecret"
+import { type Subscription, SubscriptionId } from "@startlist/core/Subscription"
+import { type Attempt, Delivery, DeliveryId, type State } from "@startlist/core/Delivery"
+import type { Seal } from "../Seal.ts"
 
 /** A `bigint`: text from a column, a number inside JSON; identifiers and instants are below 2^53. */
 export type Int8 = string | number
@@ -161,4 +168,146 @@ export const fromEvent = (event: Event): EventRow => ({
   event_time: millisOf(event.time),
   trace: Option.getOrNull(event.trace),
   sequence: event.sequence
+})
+
+export interface SigningRow {
+  readonly application_id: Int8
+  readonly signing_version: number
+  readonly signing_secrets: ReadonlyArray<readonly [sealed: string, expiresAt: number | null, number?: number]>
+}
+
+/** The columns of a `SigningRow`, from a table called `a`. */
+export const signingColumns = "a.id AS application_id, a.signing_version, a.signing_secrets"
+
+const ownerOf = (applicationId: Int8): string => `application:${applicationId}`
+
+export const sealedOf = (
+  seal: Seal.Service,
+  applicationId: Int8,
+  secrets: ReadonlyArray<SigningSecret>
+): string =>
+  JSON.stringify(
+    secrets.map(({ expiresAt, number, value }): SigningRow["signing_secrets"][number] => [
+      seal.seal(ownerOf(applicationId), value),
+      millisOrNull(expiresAt),
+      number
+    ])
+  )
+
+/** Opens the secrets of a row: each result is a secret or an error. */
+const opened = (seal: Seal.Service, { application_id, signing_secrets }: SigningRow) =>
+  signing_secrets.map(([sealed, expiresAt, number], place, { length }) =>
+    Either.map(
+      seal.open(ownerOf(application_id), sealed),
+      (value: Redacted.Redacted<string>): SigningSecret => ({
+        number: number ?? length - place,
+        value,
+        expiresAt: toInstantOption(expiresAt)
+      })
+    )
+  )
+
+/** The secrets of a row without those that no key opens, so that the others can be shown and replaced. */
+export const toSigningSecrets = (seal: Seal.Service) => (row: SigningRow): SigningSecrets => ({
+  applicationId: toApplicationId(row.application_id),
+  version: row.signing_version,
+  secrets: Arr.getRights(opened(seal, row))
+})
+
+/**
+ * All secrets of a row, or the error of one: events must not be sent with fewer signatures. Returns a plain value
+ * instead of an effect, because a claim decodes many rows.
+ */
+export const toSigning =
+  (seal: Seal.Service) => (row: SigningRow): Either.Either<ReadonlyArray<SigningSecret>, StoreError> =>
+    Either.mapLeft(Either.all(opened(seal, row)), (cause) => new StoreError({ cause }))
+
+export interface SubscriptionRow {
+  readonly subscription_id: Int8
+  readonly subscription_version: number
+  readonly application_id: Int8
+  readonly callback_url: string
+  readonly created_at: Int8
+  readonly updated_at: Int8
+  readonly paused: boolean
+  readonly paused_by_operator: boolean
+}
+
+/** The columns of a `SubscriptionRow`, from a table called `s`. */
+export const subscriptionColumns = `s.id AS subscription_id, s.version AS subscription_version, s.application_id,
+  s.callback_url, s.created_at, s.updated_at, s.paused, s.paused_by_operator`
+
+export const toSubscriptionId = (id: Int8): SubscriptionId => unsafeBrand(SubscriptionId, Number(id))
+
+export const toSubscription = (row: SubscriptionRow): Subscription => ({
+  id: toSubscriptionId(row.subscription_id),
+  version: row.subscription_version,
+  applicationId: toApplicationId(row.application_id),
+  callbackUrl: row.callback_url,
+  paused: row.paused,
+  pausedByOperator: row.paused_by_operator,
+  createdAt: toInstant(row.created_at),
+  updatedAt: toInstant(row.updated_at)
+})
+
+export const stateLetters = { pending: "p", delivered: "d", exhausted: "x", cancelled: "c", set_aside: "s" } as const
+type Letter = (typeof stateLetters)[State]
+const states: Readonly<Record<Letter, State>> = {
+  p: "pending",
+  d: "delivered",
+  x: "exhausted",
+  c: "cancelled",
+  s: "set_aside"
+}
+
+export type AttemptRow = readonly [
+  at: number,
+  durationMs: number,
+  outcome: Attempt["outcome"],
+  status: number | null,
+  detail: string
+]
+
+export interface DeliveryRow extends EventRow {
+  readonly id: Int8
+  readonly application_id: Int8
+  readonly subscription_id: Int8
+  readonly state: Letter
+  readonly due_at: Int8
+  readonly ended_at: Int8 | null
+  readonly attempts: ReadonlyArray<AttemptRow> | null
+}
+
+/** The columns of a `DeliveryRow`, from a table called `d`. */
+export const deliveryColumns = ["id", "application_id", "subscription_id", "state", "due_at", "ended_at", "attempts"]
+  .concat(Object.keys(eventColumns)).map((name) => `d.${name}`).join(", ")
+
+export const toAttempt = ([at, durationMs, outcome, status, detail]: AttemptRow): Attempt => ({
+  at: toInstant(at),
+  durationMs,
+  outcome,
+  status: Option.fromNullable(status),
+  detail
+})
+
+export const attemptsOf = (attempts: ReadonlyArray<Attempt>): ReadonlyArray<AttemptRow> =>
+  attempts.map(({ at, detail, durationMs, outcome, status }) => [
+    millisOf(at),
+    durationMs,
+    outcome,
+    Option.getOrNull(status),
+    detail
+  ])
+
+export const toDeliveryId = (id: Int8): DeliveryId => unsafeBrand(DeliveryId, Number(id))
+
+export const toDelivery = (row: DeliveryRow): Delivery => ({
+  id: toDeliveryId(row.id),
+  applicationId: toApplicationId(row.application_id),
+  subscriptionId: toSubscriptionId(row.subscription_id),
+  event: toEvent(row),
+  state: states[row.state],
+  attempts: (row.attempts ?? []).map(toAttempt),
+  dueAt: toInstant(row.due_at),
+  endedAt: toInstantOption(row.ended_at)
 })

@@ -1,10 +1,11 @@
 /** Migrations of the tables. They only add, so that older programs still work during an upgrade. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Record from "effect/Record"
-import type { Migration } from "./migration.ts"
-import { settleFunction } from "./settle.ts"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Server from "./dialect/server.ts"
+import type { Migration } from "./migrate.ts"
+import { settleFunction } from "./queue.ts"
 
 /**
  * `0001`: all tables. Rows begin with their application or grant, by which tables can be distributed. No foreign keys:
@@ -126,7 +127,7 @@ const initial = (p: string): ReadonlyArray<string> => [
   // Deliveries get their position in the event log when they are first read: see eventLog.ts.
   `CREATE SEQUENCE ${p}log_positions`,
   `CREATE INDEX ${p}deliveries_log ON ${p}deliveries (application_id, log_position, id)`,
-  settleFunction({ prefix: p, isDivided: false })
+  settleFunction(Server.make(p))
 ]
 
 /** Settings of tables whose rows change often: vacuum after a fiftieth of the rows instead of a fifth. */

@@ -1,20 +1,25 @@
 /** Subscriptions: one row per application until it is removed. Identifiers are never used twice. */
+import type * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { ApplicationNotFound } from "@startlist/core/Application"
 import { maxCancelled } from "@startlist/core/Deliveries"
 import type { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import { Conflict, type StoreError } from "@startlist/core/Store"
 import { AlreadySubscribed, type SubscriptionId, type SubscriptionStore } from "@startlist/core/Subscription"
-import type * as DateTime from "effect/DateTime"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
-import { locks, rowLock } from "./divided.ts"
-import { type Int8, millisOf, toApplicationId } from "./rows.ts"
-import { subscriptionColumns, type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
+import {
+  type Int8,
+  millisOf,
+  subscriptionColumns,
+  type SubscriptionRow,
+  toApplicationId,
+  toSubscription
+} from "./rows.ts"
 
 export const make = (database: Database.Service, queue: DeliveryQueue.Service): SubscriptionStore.Service => {
-  const { isDivided, prefix: p, query, transaction } = database
-  const { alone } = locks(database)
+  const { dialect, prefix: p, query, transaction } = database
+  const { alone, holding } = dialect.steps(database)
   const find = {
     name: `${p}subscription_find`,
     text: `SELECT ${subscriptionColumns} FROM ${p}subscriptions s WHERE s.application_id = $1::bigint`
@@ -29,15 +34,10 @@ export const make = (database: Database.Service, queue: DeliveryQueue.Service): 
   const insert = {
     name: `${p}subscription_insert`,
     text: `INSERT INTO ${p}subscriptions AS s (application_id, version, callback_url, created_at, updated_at)
-      SELECT id, 1, $2::text, $3::bigint, $4::bigint FROM ${standing} ${rowLock(database, "FOR NO KEY UPDATE")}
+      SELECT id, 1, $2::text, $3::bigint, $4::bigint FROM ${standing} ${dialect.rowLock("FOR NO KEY UPDATE")}
       ON CONFLICT (application_id) DO NOTHING RETURNING ${subscriptionColumns}`
   }
   const findStanding = { name: `${p}subscription_application`, text: `SELECT id FROM ${standing}` }
-  // Citus locks rows only with a change.
-  const lock = {
-    name: `${p}subscription_lock`,
-    text: `UPDATE ${p}applications SET version = version WHERE id = $1::bigint RETURNING id`
-  }
   const save = {
     name: `${p}subscription_save`,
     text: `UPDATE ${p}subscriptions SET version = $3::integer, callback_url = $4::text, updated_at = $5::bigint,
@@ -82,7 +82,7 @@ export const make = (database: Database.Service, queue: DeliveryQueue.Service): 
         const [application] = yield* query(findStanding, [applicationId])
         return yield* application === undefined ? new ApplicationNotFound({ applicationId }) : new AlreadySubscribed()
       })
-      return isDivided ? transaction(Effect.zipRight(query(lock, [applicationId]), inserted)) : inserted
+      return holding(applicationId, inserted)
     },
     list: ({ after, limit }) =>
       Effect.map(

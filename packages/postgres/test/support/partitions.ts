@@ -1,7 +1,8 @@
 /** The tables in hash partitions, by the columns by which several servers would share them. */
 import { Effect } from "effect"
 import type { Pool } from "pg"
-import { settleFunction } from "../../src/internal/settle.ts"
+import * as Citus from "../../src/internal/dialect/citus.ts"
+import { settleFunction } from "../../src/internal/queue.ts"
 import { literal, type Recorded } from "./plans.ts"
 
 /** The number of partitions of each table. */
@@ -14,7 +15,7 @@ export const keys = { grants: "user_id", subscriptions: "application_id", delive
 export const divide = (admin: Pool): Effect.Effect<void> =>
   Effect.promise(async () => {
     for (const [name, key] of Object.entries(keys)) await admin.query(text(`startlist_${name}`, key))
-    await admin.query(settleFunction({ prefix: "startlist_", isDivided: true }))
+    await admin.query(settleFunction(Citus.make("startlist_", modulus)))
   })
 
 const text = (table: string, key: string) =>

@@ -1,14 +1,14 @@
+import * as fixtures from "@startlist/test-support/StoreFixtures"
+import * as TestDatabase from "@startlist/test-support/TestDatabase"
+import * as TestServer from "@startlist/test-support/TestServer"
 import { it } from "@effect/vitest"
 import { DeliveryQueue, Event, Registration, Subscription, User } from "@startlist/core"
 import { Database, Postgres } from "@startlist/postgres"
 import { DateTime, Effect, Option, Schedule } from "effect"
 import { describe, expect } from "vitest"
-import { claimStatements } from "../../src/internal/claim.ts"
-import { recordText } from "../../src/internal/settle.ts"
-import * as fixtures from "@startlist/test-support/StoreFixtures"
+import { claimStatements } from "../../src/internal/dialect/server.ts"
+import { recordText } from "../../src/internal/queue.ts"
 import { compared, firstColumns, type Recorded, recording, scannedBy, touched } from "../support/plans.ts"
-import * as TestDatabase from "@startlist/test-support/TestDatabase"
-import * as TestServer from "@startlist/test-support/TestServer"
 
 const instant = (millis: number) => DateTime.unsafeMake(millis)
 

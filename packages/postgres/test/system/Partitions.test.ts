@@ -1,18 +1,19 @@
-import { it } from "@effect/vitest"
-import { Application, Delivery, DeliveryQueue, Event, Grant, Registration, Subscription, User } from "@startlist/core"
-import { Database, Postgres } from "@startlist/postgres"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
 import * as ProgramLaws from "@startlist/model/ProgramLaws"
+import { it } from "@effect/vitest"
+import { Application, Delivery, DeliveryQueue, Event, Grant, Registration, Subscription, User } from "@startlist/core"
+import { Database, Postgres } from "@startlist/postgres"
 import { StoreLaws } from "@startlist/testing"
 import { describeSuite } from "@startlist/testing/vitest"
 import { DateTime, Effect, Layer, Option } from "effect"
 import type { Pool } from "pg"
 import { describe, expect } from "vitest"
-import { laneTypes, promoteText, recordText } from "../../src/internal/settle.ts"
+import * as Citus from "../../src/internal/dialect/citus.ts"
 import * as stores from "../../src/internal/stores.ts"
 import * as Partitions from "../support/partitions.ts"
 import * as TwoNodes from "../support/twoNodes.ts"
+import { orderingTypes, promoteText, recordText } from "../../src/internal/queue.ts"
 import type { Recorded } from "../support/plans.ts"
 
 const opened = Layer.unwrapEffect(
@@ -116,9 +117,9 @@ const busy = (users: ReadonlyArray<User.UserId>) =>
 
 /** The two statements of the function that settles. Its call has no plan of its own. */
 const inSettle = ({ parameters: [given = null] }: Recorded): ReadonlyArray<Recorded> => {
-  const layout = { prefix: "startlist_", isDivided: true }
+  const dialect = Citus.make("startlist_", Partitions.modulus)
   const ended: unknown = JSON.parse(String(given))
-  const lanes = Array.isArray(ended)
+  const keys = Array.isArray(ended)
     ? ended.map(({ application_id, id }) => ({
       id,
       application_id,
@@ -130,8 +131,8 @@ const inSettle = ({ parameters: [given = null] }: Recorded): ReadonlyArray<Recor
   return [
     { statement: { name: "record", text: recordText("startlist_") }, parameters: [given] },
     {
-      statement: { name: "promote", text: promoteText(layout, `json_to_recordset($1::json) AS e(${laneTypes})`) },
-      parameters: [JSON.stringify(lanes)]
+      statement: { name: "promote", text: promoteText(dialect, `json_to_recordset($1::json) AS e(${orderingTypes})`) },
+      parameters: [JSON.stringify(keys)]
     }
   ]
 }

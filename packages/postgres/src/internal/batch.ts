@@ -1,12 +1,18 @@
-/** Batches concurrent calls into one SQL statement per event-loop tick; a lone call runs immediately. Nothing is cached. */
-import type { StoreError } from "@startlist/core/Store"
+/**
+ * Batches concurrent calls into one SQL statement per event-loop tick; a lone call runs immediately. Nothing is cached.
+ *
+ * The input of a batched statement is one JSON array of rows, and that of a single row is one parameter per column. The rest
+ * of the statement is the same. A single row takes two thirds of the time, because there is no JSON to parse and no set to
+ * join.
+ */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
-import { type Database, isJoined } from "../Database.ts"
-import { isRefused } from "./sqlState.ts"
+import type { StoreError } from "@startlist/core/Store"
+import type { Database, Parameter, Statement } from "../Database.ts"
+import { type Caller, isAbandoned, isJoined, withCaller } from "./caller.ts"
+import { isRefused } from "./failures.ts"
 
 /**
  * Maximum number of calls in one statement. With larger batches, this process and a remote database wait for each other: with
@@ -22,13 +28,9 @@ const maxInFlightOfGroups = 4
 
 interface Call<In, Out> {
   readonly request: In
-  readonly caller: Fiber.RuntimeFiber<unknown, unknown>
+  readonly caller: Caller
   readonly resume: (effect: Effect.Effect<Out, StoreError>) => void
 }
-
-/** Whether the caller's fiber has ended. A finalizer for each call would cost more than the rest of the call. */
-const isAbandoned = ({ caller }: { readonly caller: Fiber.RuntimeFiber<unknown, unknown> }) =>
-  caller.unsafePoll() !== null
 
 /**
  * Returns a function whose concurrent calls are batched. Inside an open transaction a call is alone, on its connection.
@@ -42,7 +44,7 @@ const isAbandoned = ({ caller }: { readonly caller: Fiber.RuntimeFiber<unknown, 
  * - *Fast path*: if the last batch had one call, the next one runs in the caller's fiber. Not on an embedded database, where a
  *   statement would end before another call could join it.
  */
-export const make = <In, Out>(options: {
+export const coalesce = <In, Out>(options: {
   readonly isInProcess: Database.Service["isInProcess"]
   readonly run: (batch: ReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Out>, StoreError>
   readonly keyOf?: (request: In) => string
@@ -69,7 +71,7 @@ export const make = <In, Out>(options: {
       const later: Array<Call<In, Out>> = []
       let group: number | undefined
       for (const call of waiting) {
-        if (isAbandoned(call)) continue
+        if (isAbandoned(call.caller)) continue
         const key = keyOf?.(call.request)
         const own = groupOf?.(call.request)
         if (batch.length === 0) group = own
@@ -121,7 +123,7 @@ export const make = <In, Out>(options: {
         return Effect.void
       })
 
-    const isSomeoneAlone = () => alone !== undefined && !isAbandoned(alone)
+    const isSomeoneAlone = () => alone !== undefined && !isAbandoned(alone.caller)
 
     const isFree = () => !isInProcess && wasAlone && inFlight === 0 && waiting.length === 0 && !isSomeoneAlone()
 
@@ -146,7 +148,7 @@ export const make = <In, Out>(options: {
       out === undefined ? Effect.dieMessage("a batch answered too little") : Effect.succeed(out)
 
     return (request) =>
-      Effect.withFiberRuntime((caller) => {
+      withCaller((caller) => {
         if (isJoined(caller)) return Effect.flatMap(run([request]), ([out]) => answer(out))
         if (isFree()) return runAlone(request, caller)
         return Effect.async((resume) => {
@@ -159,3 +161,67 @@ export const make = <In, Out>(options: {
 /** Whether a statement failed because of its request, and not because of the database. */
 const isOurs = (cause: Cause.Cause<StoreError>): boolean =>
   cause._tag === "Fail" ? isRefused(cause.error) : Cause.isDie(cause)
+
+/** A column of the input: its name, its type, and its value of a row (lists and objects for the type `json`). */
+export type Column<Row> = readonly [name: string, type: string, of: (row: Row, place: number) => Parameter | object]
+
+/** The position of a row in its batch. */
+export const place: Column<unknown> = ["place", "integer", (_, place) => place]
+
+/** A statement in both forms. The function returns the form for the given rows. */
+export const statement = (
+  name: string,
+  text: (isAlone: boolean) => string
+): (rows: ReadonlyArray<unknown>) => Statement => {
+  const many = { name, text: text(false) }
+  const one = { name: `${name}_one`, text: text(true) }
+  return ({ length }) => length === 1 ? one : many
+}
+
+/** The parameter that follows those of the input, or a later one. */
+export const nextParameter = (columns: ReadonlyArray<unknown>, isAlone: boolean, skipped = 0): string =>
+  `$${(isAlone ? columns.length : 1) + 1 + skipped}`
+
+/** Short names for columns: in JSON, each row repeats them. */
+const keyOf = (index: number): string => `c${index.toString(36)}`
+
+/** The query whose rows are the input. */
+export const rowsText = <Row>(columns: ReadonlyArray<Column<Row>>, isAlone: boolean): string => {
+  if (isAlone) return `SELECT ${columns.map(([name, type], index) => `$${index + 1}::${type} AS ${name}`).join(", ")}`
+  const named = columns.map(([name], index) => `${keyOf(index)} AS ${name}`).join(", ")
+  const typed = columns.map(([, type], index) => `${keyOf(index)} ${type}`).join(", ")
+  return `SELECT ${named} FROM json_to_recordset($1::json) AS i(${typed})`
+}
+
+export const rowsParameters = <Row>(
+  columns: ReadonlyArray<Column<Row>>,
+  rows: ReadonlyArray<Row>
+): ReadonlyArray<Parameter> => {
+  const [row] = rows
+  if (row !== undefined && rows.length === 1) return columns.map(([, , of]) => toParameter(of(row, 0)))
+  return [JSON.stringify(rows.map((row, place) => toRecord(columns, row, place)))]
+}
+
+const toRecord = <Row>(
+  columns: ReadonlyArray<Column<Row>>,
+  row: Row,
+  place: number
+): Readonly<Record<string, unknown>> => {
+  const record: Record<string, unknown> = {}
+  columns.forEach(([, , of], index) => record[keyOf(index)] = of(row, place))
+  return record
+}
+
+const toParameter = (value: Parameter | object): Parameter =>
+  typeof value === "object" && value !== null ? JSON.stringify(value) : value
+
+/** The condition that a column is one of the keys. */
+export const isAmong = (column: string, type: string, isAlone: boolean): string =>
+  isAlone
+    ? `${column} = $1::${type}`
+    : `${column} = ANY (ARRAY(SELECT json_array_elements_text($1::json)::${type}))`
+
+export const keysParameters = (keys: ReadonlyArray<string | number>): ReadonlyArray<Parameter> => {
+  const [key] = keys
+  return key !== undefined && keys.length === 1 ? [key] : [JSON.stringify(keys)]
+}

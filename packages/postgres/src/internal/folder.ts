@@ -1,10 +1,13 @@
-/** Locks a folder against a second process or layer. The kernel releases the lock with its holder. */
+/** Locks a data folder against a second process, and marks one whose data was moved. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { closeSync, openSync, rmSync, statSync } from "node:fs"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import * as Net from "node:net"
+import { closeSync, openSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { open, readFile, rename } from "node:fs/promises"
 
 /** A socket address. Listening on it holds the lock. */
 interface Place {
@@ -83,3 +86,45 @@ export const acquire = <E>(folder: string, onHeld: () => E): Effect.Effect<void,
     const taken = yield* Effect.forEach(yield* placesOf(folder), takeFor)
     if (taken.includes("held") || taken.every((one) => one === "impossible")) yield* Effect.fail(onHeld())
   })
+
+/**
+ * The target of the data. `to` has no password. `transaction` is the one that copied the data, which may have failed.
+ */
+export class MovedMark extends Schema.Class<MovedMark>("@startlist/postgres/MovedMark")({
+  to: Schema.String,
+  transaction: Schema.String
+}) {}
+
+const json = Schema.parseJson(MovedMark)
+
+export const movedFileOf = (folder: string): string => join(folder, "moved.json")
+
+const hasNone = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT"
+
+/** The mark of a folder. Fails if it exists and cannot be read. */
+export const readMoved = (folder: string): Effect.Effect<Option.Option<MovedMark>, unknown> =>
+  Effect.tryPromise({ try: () => readFile(movedFileOf(folder), "utf8"), catch: (error) => error }).pipe(
+    Effect.flatMap(Schema.decode(json)),
+    Effect.asSome,
+    Effect.catchIf(hasNone, () => Effect.succeedNone)
+  )
+
+/** Writes the mark, and flushes it to the disk. */
+export const writeMoved = (folder: string, mark: MovedMark): Effect.Effect<void, unknown> =>
+  Effect.flatMap(Schema.encode(json)(mark), (text) =>
+    Effect.tryPromise({
+      try: async () => {
+        const path = movedFileOf(folder)
+        const file = await open(`${path}.new`, "w", 0o600)
+        try {
+          await file.writeFile(`${text}\n`)
+          await file.sync()
+        } finally {
+          await file.close()
+        }
+        await rename(`${path}.new`, path)
+        const parent = await open(folder)
+        await parent.sync().finally(() => parent.close())
+      },
+      catch: (error) => error
+    }))

@@ -1,4 +1,7 @@
-/** Classifies failed statements by SQLSTATE. */
+/** Failures of statements: by SQLSTATE, and by the deadline of every call, which ends it even if the database does not answer. */
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { StoreError } from "@startlist/core/Store"
 
 /** The SQLSTATE of an error of the server. None for errors of the connection. */
 const sqlState = (error: unknown): string | undefined => {
@@ -34,3 +37,27 @@ export const isMissingTable = (error: unknown): boolean => sqlState(error) === "
  * outcome is unknown.
  */
 export const isRefused = (error: unknown): boolean => /^(?:08(?!P01)|21|22|23|40|42)/.test(sqlState(error) ?? "")
+
+/** Timeout of a store call, in real time for any clock of the program: leaves a second to answer within five. */
+export const deadlineMillis = 4000
+
+export const timedOut = () => new StoreError({ cause: new Error("the database did not answer in time") })
+
+/**
+ * Ends an effect at the deadline, also if its caller cannot be interrupted, or when its caller is interrupted. Its
+ * statement ends by itself in the background.
+ */
+export const within = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | StoreError> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(Effect.forkDaemon(Effect.interruptible(effect)), (fiber) => {
+      const ended = Effect.async<A, E | StoreError>((resume) => {
+        const timer = setTimeout(() => resume(Effect.fail(timedOut())), deadlineMillis)
+        fiber.addObserver((exit) => {
+          clearTimeout(timer)
+          resume(exit)
+        })
+        return Effect.sync(() => clearTimeout(timer))
+      })
+      return Effect.onError(restore(ended), () => Fiber.interruptFork(fiber))
+    })
+  )

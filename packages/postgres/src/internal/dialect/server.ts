@@ -1,23 +1,90 @@
-/** The statement that claims deliveries, fairly, without walking through anybody's backlog. */
-import type { Statement } from "../Database.ts"
-import { eventColumns } from "./rows.ts"
-
-const columns = ["id", "subscription_id", "due_at", "attempts", "claims", ...Object.keys(eventColumns)].join(", ")
+/** Tables on one server. */
+import * as Effect from "effect/Effect"
+import type { ClaimRequest } from "@startlist/core/DeliveryQueue"
+import type { Statement } from "../statement.ts"
+import { claimText, free, latestOf, pausedText, requestParameters } from "../queue.ts"
+import { millisOf } from "../rows.ts"
+import type { Claiming, ClaimRow, Dialect } from "./Dialect.ts"
 
 /**
- * Two ways to claim, of the same parameters and with the same answer. Parameters: now, end of the lease, token, limit, per
- * subscription, allowances (JSON object by subscription), whether the commit need not wait for the disk, and the instant
- * after which times have passed.
+ * Whether a new delivery of object `o` to subscription `t` is the first of its ordering key. One scan finds the firsts of an
+ * object for all subscriptions.
  *
- * A head is only a hint: that nothing earlier of its object is pending is looked up for each candidate. Another node's
+ * Locks them against concurrent settling, which could otherwise choose the next first without the new delivery. Locks in the
+ * order of identifiers, like settling, and with no other condition, so that the planner uses the primary key and reads the
+ * locked state.
+ */
+const blockedKeys = (p: string): string => `
+firsts AS (
+  SELECT h.id FROM (SELECT DISTINCT object_type, object_id FROM targets) o CROSS JOIN LATERAL (
+    SELECT d.id FROM ${p}deliveries d
+    WHERE d.object_id = o.object_id AND d.object_type = o.object_type AND d.state = 'p' AND d.head
+    ORDER BY d.id OFFSET 0
+  ) h
+),
+blocked_keys AS (
+  SELECT d.subscription_id, d.object_type, d.object_id FROM (
+    SELECT d.* FROM ${p}deliveries d WHERE d.id = ANY (ARRAY(SELECT id FROM firsts)) ORDER BY d.id OFFSET 0 FOR KEY SHARE
+  ) d WHERE d.state = 'p'
+)`
+
+/** The dialect of tables with this prefix. */
+export const make = (prefix: string): Dialect => ({
+  prefix,
+  isDivided: false,
+  shardOf: undefined,
+  rowLock: (clause) => clause,
+  inOrder: (table, condition) =>
+    `id = ANY (ARRAY(SELECT id FROM ${prefix}${table} WHERE ${condition} ORDER BY id FOR UPDATE))`,
+  // Uses an index for any number of rows that the planner expects from JSON. OFFSET and a lock keep it from joining in another way.
+  lookup: (table, alias, condition, lock = "OFFSET 0") =>
+    `CROSS JOIN LATERAL (SELECT * FROM ${prefix}${table} ${alias} WHERE ${condition} ${lock}) ${alias}`,
+  ofUsers: () => "",
+  usersParameter: () => [],
+  blockedKeys: blockedKeys(prefix),
+  // The scan starts at the ended delivery, which skips dead entries.
+  next: (ended) => `
+    SELECT next.id, next.application_id FROM ${ended} CROSS JOIN LATERAL (
+      SELECT n.id, n.application_id FROM ${prefix}deliveries n
+      WHERE n.subscription_id = e.subscription_id AND n.object_type = e.object_type AND n.object_id = e.object_id
+        AND n.state = 'p' AND n.id > e.id
+      ORDER BY n.id LIMIT 1
+    ) next ORDER BY next.id OFFSET 0`,
+  beforeSettling: "",
+  objectOf: () => undefined,
+  steps: ({ query }) => {
+    const { hasten, quick, thorough } = claimStatements(prefix)
+    const claimBy = (statement: Statement, request: ClaimRequest, isLazy: boolean) =>
+      query<QuickRow>(statement, [...requestParameters(request), isLazy, latestOf(request)])
+    const claim = (request: ClaimRequest, isLazy: boolean): Claiming =>
+      Effect.flatMap(claimBy(quick, request, isLazy), (rows): Claiming => {
+        const [found] = rows
+        if (found === undefined || found.decided) return Effect.succeed(rows)
+        const hastened = found.late ? query(hasten, [millisOf(request.now), latestOf(request)]) : Effect.void
+        return Effect.zipRight(hastened, claimBy(thorough, request, isLazy))
+      })
+    return {
+      claim,
+      queueing: (_, save) => save,
+      alone: (effect) => effect,
+      holding: (_, save) => save,
+      repair: Effect.void
+    }
+  }
+})
+
+/** `decided`: these are what the thorough claim would find. `late`: there are deliveries to hasten. */
+interface QuickRow extends ClaimRow {
+  readonly decided: boolean
+  readonly late: boolean
+}
+
+/**
+ * Two ways to claim, of the same parameters and with the same answer. Parameters: those of `requestParameters`, whether the
+ * commit need not wait for the disk, and the instant after which times have passed.
+ *
+ * `head` is only a hint: that nothing earlier of its object is pending is looked up for each candidate. Another node's
  * claim is skipped, not waited for. `candidates` tells how many there were before that.
- *
- * The commit of a claim's own transaction on a server does not wait for the disk, which would double its time: a crash of
- * the server that undoes a claim is harmless. A database in the process must wait: a delivery that ends the process would
- * end the database too, and undo the count of its claims.
- *
- * The answer is one row, with the deliveries as JSON, the earliest first. Of a subscription and of the signing secrets there is
- * only the present version: claim after claim it is one that the worker knows.
  */
 export interface ClaimStatements {
   /**
@@ -44,48 +111,6 @@ const spare = 64
 
 const lastId = "9223372036854775807"
 
-/** The subscriptions whose deliveries wait: paused, or of a suspended application. Usually none, by two small indexes. */
-export const heldText = (p: string): string => `
-    SELECT s.id FROM ${p}subscriptions s WHERE s.paused
-    UNION ALL
-    SELECT s.id FROM ${p}applications a JOIN ${p}subscriptions s ON s.application_id = a.id WHERE a.state = 's'`
-
-/** That no worker is at a delivery. `latest` is the parameter of the instant after which times have passed. */
-export const free = (latest: string): string =>
-  `(d.lease_ends IS NULL OR d.lease_ends <= $1::bigint OR d.lease_ends > ${latest}::bigint)`
-
-/** That a delivery is due. */
-export const isDue = (latest: string): string => `(d.due_at <= $1::bigint OR d.due_at > ${latest}::bigint)`
-
-/**
- * Claims the rows of the CTE `candidates`. `isLazy` is the parameter whether the commit need not wait for the disk, and
- * `latest` as in `free`. `application` is the parameter of the only application, where a claim is for one.
- */
-export const claimText = (p: string, isLazy: string, latest: string, application?: string): string => {
-  const andOurs = (alias: string) =>
-    application === undefined ? "" : ` AND ${alias}.application_id = ${application}::bigint`
-  return `locked AS MATERIALIZED (
-    SELECT d.id FROM ${p}deliveries d
-    WHERE d.id = ANY (ARRAY(SELECT id FROM candidates)) AND d.state = 'p' AND ${isDue(latest)}
-      AND ${free(latest)}${andOurs("d")}
-    FOR NO KEY UPDATE SKIP LOCKED
-  ),
-  claimed AS (
-    UPDATE ${p}deliveries d SET claim_token = $3::text, lease_ends = $2::bigint, claims = d.claims + 1
-    WHERE d.id = ANY (ARRAY(SELECT id FROM locked))${andOurs("d")}
-    RETURNING d.*
-  )
-  SELECT CASE WHEN ${isLazy}::boolean THEN set_config('synchronous_commit', 'off', true) END, (SELECT count(*) FROM candidates)::integer AS candidates,
-    (
-      SELECT json_agg(d) FROM (SELECT ${columns} FROM claimed ORDER BY due_at, id) d
-    ) AS deliveries,
-    (
-      SELECT json_agg(json_build_array(s.application_id, s.id, s.version, a.signing_version))
-      FROM ${p}subscriptions s JOIN ${p}applications a ON a.id = s.application_id
-      WHERE s.application_id = ANY (ARRAY(SELECT DISTINCT application_id FROM claimed))${andOurs("s")}
-    ) AS subscriptions`
-}
-
 export const claimStatements = (p: string): ClaimStatements => {
   const heads = `${p}deliveries d WHERE d.state = 'p' AND d.head`
   // Rows are compared and ordered by all columns of one index, so that the planner takes that one, whatever it expects to
@@ -101,7 +126,7 @@ export const claimStatements = (p: string): ClaimStatements => {
     SELECT key::bigint AS subscription_id, value::integer AS allowance FROM json_each_text($6::json)
   )`
   const isFree = free("$8")
-  const held = `held AS MATERIALIZED (${heldText(p)})`
+  const paused = `paused AS MATERIALIZED (${pausedText(p)})`
   const dueBy = (dueAt: string, id: string) =>
     `${heads} AND d.subscription_id >= w.subscription_id
         AND (d.subscription_id, d.due_at, d.id) <= (w.subscription_id, ${dueAt}, ${id}) AND ${isFree} AND ${isFirst}
@@ -110,7 +135,7 @@ export const claimStatements = (p: string): ClaimStatements => {
     quick: {
       name: `${p}delivery_claim_quick`,
       text: `WITH ${allowances},
-  ${held},
+  ${paused},
   earliest AS MATERIALIZED (
     SELECT d.id, d.subscription_id, d.object_type, d.object_id, d.due_at
     FROM ${heads} AND d.due_at <= (SELECT $1::bigint) AND ${isFree}
@@ -120,7 +145,7 @@ export const claimStatements = (p: string): ClaimStatements => {
     SELECT d.* FROM (
       SELECT e.*, row_number() OVER (PARTITION BY e.subscription_id ORDER BY e.due_at, e.id) AS place FROM earliest e
     ) d LEFT JOIN allowances a USING (subscription_id)
-    WHERE d.place <= coalesce(a.allowance, $5::integer) AND d.subscription_id NOT IN (SELECT id FROM held)
+    WHERE d.place <= coalesce(a.allowance, $5::integer) AND d.subscription_id NOT IN (SELECT id FROM paused)
     ORDER BY d.due_at, d.id LIMIT (SELECT $4::integer)
   ),
   firsts AS MATERIALIZED (SELECT d.id FROM allowed d WHERE ${isFirst}),
@@ -143,13 +168,13 @@ export const claimStatements = (p: string): ClaimStatements => {
     ) FROM waiting w WHERE w.subscription_id IS NOT NULL
   ),
   ${allowances},
-  ${held},
+  ${paused},
   shares AS MATERIALIZED (
     SELECT w.subscription_id, w.allowance, c.due_at, c.id
     FROM (
       SELECT w.subscription_id, coalesce(a.allowance, $5::integer) AS allowance
       FROM waiting w LEFT JOIN allowances a USING (subscription_id)
-      WHERE w.subscription_id NOT IN (SELECT id FROM held)
+      WHERE w.subscription_id NOT IN (SELECT id FROM paused)
     ) w CROSS JOIN LATERAL (
       SELECT d.due_at, d.id FROM ${dueBy("$1::bigint", lastId)}
       LIMIT least(w.allowance, (SELECT ceil($4::float8 / greatest(count(*), 1)) FROM waiting)::integer)

@@ -9,9 +9,7 @@ import { isOver, type Scope } from "./Token.ts"
 import type { Role, UserId } from "./User.ts"
 
 /** The token is unknown, expired, replaced or revoked (RFC 6750 §3.1, requirements §7). */
-export class InvalidToken
-  extends Schema.TaggedError<InvalidToken>("@startlist/core/InvalidToken")("InvalidToken", {})
-{}
+export class InvalidToken extends Schema.TaggedError<InvalidToken>()("@startlist/core/InvalidToken", {}) {}
 
 /** The user, application and scope of an access token. */
 export interface BearerAccess {

@@ -73,16 +73,14 @@ export const SigningSecrets = Schema.Struct({
 export type SigningSecrets = typeof SigningSecrets.Type
 
 /** The settings of an application are invalid. */
-export class InvalidApplication
-  extends Schema.TaggedError<InvalidApplication>("@startlist/core/InvalidApplication")("InvalidApplication", {
-    field: Schema.Literal("name", "owner_id", "redirect_uris", "website", "privacy_policy", "logo"),
-    message: Schema.String
-  })
-{}
+export class InvalidApplication extends Schema.TaggedError<InvalidApplication>()("@startlist/core/InvalidApplication", {
+  field: Schema.Literal("name", "owner_id", "redirect_uris", "website", "privacy_policy", "logo"),
+  message: Schema.String
+}) {}
 
 /** No application has this identifier, or it has ended. */
 export class ApplicationNotFound
-  extends Schema.TaggedError<ApplicationNotFound>("@startlist/core/ApplicationNotFound")("ApplicationNotFound", {
+  extends Schema.TaggedError<ApplicationNotFound>()("@startlist/core/ApplicationNotFound", {
     applicationId: ApplicationId
   })
 {}
@@ -186,10 +184,9 @@ export const acceptsRedirect = (application: Application, uri: string, policy: P
         application.redirectUris.some((registered) => withoutPort(registered) === withoutPort(uri)))))
 
 /** Unknown client, wrong secret, or the right secret of a suspended application (RFC 6749 §5.2 `invalid_client`). */
-export class InvalidClient extends Schema.TaggedError<InvalidClient>("@startlist/core/InvalidClient")(
-  "InvalidClient",
-  { reason: Schema.Literal("unknown", "suspended") }
-) {}
+export class InvalidClient extends Schema.TaggedError<InvalidClient>()("@startlist/core/InvalidClient", {
+  reason: Schema.Literal("unknown", "suspended")
+}) {}
 
 /** Returns the found application if it is active and one of its live secrets has this fingerprint. */
 export const authenticate = (

@@ -40,7 +40,7 @@ export const maxLive = 5
  * `unknown`: no live secret has this number. `current`: it is the newest one. `too_many`: no further one can be live.
  * `outdated`: there are newer secrets than the caller has seen. The message says what to do.
  */
-export class SecretRefused extends Schema.TaggedError<SecretRefused>("@startlist/core/SecretRefused")("SecretRefused", {
+export class SecretRefused extends Schema.TaggedError<SecretRefused>()("@startlist/core/SecretRefused", {
   reason: Schema.Literal("unknown", "current", "too_many", "outdated"),
   message: Schema.String
 }) {}

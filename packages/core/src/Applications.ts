@@ -161,7 +161,7 @@ const make = Effect.gen(function*() {
       ownerId,
       secrets: [{ ...first, hash: secrets.hash(Redacted.value(secret)) }],
       createdAt: yield* DateTime.now
-    }, signingSecret).pipe(Effect.catchTag("UserErased", () => noOwner))
+    }, signingSecret).pipe(Effect.catchTag("@startlist/core/UserErased", () => noOwner))
     return { application, secret, signingSecret }
   })
 

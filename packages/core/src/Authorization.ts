@@ -33,15 +33,13 @@ export interface AuthorizationRequest {
 }
 
 /** No redirect is allowed: the client is unknown or suspended, or its redirect URI is unknown (RFC 6749 §4.1.2.1). */
-export class InvalidRedirect
-  extends Schema.TaggedError<InvalidRedirect>("@startlist/core/InvalidRedirect")("InvalidRedirect", {
-    reason: Schema.Literal("unknown_client", "suspended_client", "missing_redirect_uri", "unregistered_redirect_uri")
-  })
-{}
+export class InvalidRedirect extends Schema.TaggedError<InvalidRedirect>()("@startlist/core/InvalidRedirect", {
+  reason: Schema.Literal("unknown_client", "suspended_client", "missing_redirect_uri", "unregistered_redirect_uri")
+}) {}
 
 /** The request is wrong, and a redirect reports it to the application (RFC 6749 §4.1.2.1). */
 export class AuthorizationRefused
-  extends Schema.TaggedError<AuthorizationRefused>("@startlist/core/AuthorizationRefused")("AuthorizationRefused", {
+  extends Schema.TaggedError<AuthorizationRefused>()("@startlist/core/AuthorizationRefused", {
     error: Schema.Literal("invalid_request", "unsupported_response_type", "invalid_scope", "access_denied"),
     description: Schema.String,
     redirectUri: Schema.String,
@@ -50,7 +48,7 @@ export class AuthorizationRefused
 {}
 
 /** The user does not have the role that the application asks for (requirements §4.1). */
-export class RoleMismatch extends Schema.TaggedError<RoleMismatch>("@startlist/core/RoleMismatch")("RoleMismatch", {
+export class RoleMismatch extends Schema.TaggedError<RoleMismatch>()("@startlist/core/RoleMismatch", {
   requested: Role,
   actual: Role
 }) {}

@@ -117,7 +117,7 @@ const make = Effect.gen(function*() {
     const event = testEvent(yield* origins)
     const [id] = yield* queue.enqueue([{ event, audience: Audience.Application({ applicationId }) }])
     if (id === undefined) return yield* new SubscriptionNotFound()
-    return yield* Effect.catchTag(find(id), "DeliveryNotFound", (cause) => new StoreError({ cause }))
+    return yield* Effect.catchTag(find(id), "@startlist/core/DeliveryNotFound", (cause) => new StoreError({ cause }))
   })
 
   return Deliveries.of({ attemptHours, cancelPending, find, list, redeliver, redeliverMany, repeats, search, sendTest })

@@ -51,11 +51,9 @@ export const Delivery = Schema.Struct({
 export type Delivery = typeof Delivery.Type
 
 /** No delivery has this identifier, or it was removed. */
-export class DeliveryNotFound
-  extends Schema.TaggedError<DeliveryNotFound>("@startlist/core/DeliveryNotFound")("DeliveryNotFound", {
-    deliveryId: DeliveryId
-  })
-{}
+export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("@startlist/core/DeliveryNotFound", {
+  deliveryId: DeliveryId
+}) {}
 
 /** Selects deliveries. */
 export interface DeliveryFilter {
@@ -113,9 +111,7 @@ export interface LogRequest {
 }
 
 /** The log has not reached this position: it belongs to another log, or the database is an older copy. */
-export class UnknownPosition
-  extends Schema.TaggedError<UnknownPosition>("@startlist/core/UnknownPosition")("UnknownPosition", {})
-{}
+export class UnknownPosition extends Schema.TaggedError<UnknownPosition>()("@startlist/core/UnknownPosition", {}) {}
 
 /** Store of deliveries and their attempts. `DeliveryQueue` is for workers. Every method is atomic. */
 export class DeliveryStore extends Context.Tag("@startlist/core/DeliveryStore")<

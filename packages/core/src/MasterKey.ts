@@ -5,7 +5,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 
 /** A key is not 32 bytes in base64. */
-export class InvalidKey extends Schema.TaggedError<InvalidKey>("@startlist/core/InvalidKey")("InvalidKey", {}) {
+export class InvalidKey extends Schema.TaggedError<InvalidKey>()("@startlist/core/InvalidKey", {}) {
   override get message(): string {
     return "a master key is 32 bytes in base64"
   }

@@ -30,10 +30,7 @@ import { make as makeTokenRequests, makeWithClient, type TokenRequests } from ".
 import { type User, UserErased, type UserId } from "./User.ts"
 
 /** The user has no grant to this application. */
-export class GrantNotFound extends Schema.TaggedError<GrantNotFound>("@startlist/core/GrantNotFound")(
-  "GrantNotFound",
-  {}
-) {}
+export class GrantNotFound extends Schema.TaggedError<GrantNotFound>()("@startlist/core/GrantNotFound", {}) {}
 
 /** An entry of a user's list of authorised applications. */
 export interface Authorized {

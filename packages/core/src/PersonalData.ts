@@ -17,9 +17,7 @@ import { type StoreError, untilSaved } from "./Store.ts"
 import type { UserId } from "./User.ts"
 
 /** The person still owns applications. End them, or give them another owner, first. */
-export class OwnsApplications
-  extends Schema.TaggedError<OwnsApplications>("@startlist/core/OwnsApplications")("OwnsApplications", {})
-{}
+export class OwnsApplications extends Schema.TaggedError<OwnsApplications>()("@startlist/core/OwnsApplications", {}) {}
 
 /** The records about a person, but for those of the server with the users. */
 export interface Exported {

@@ -40,13 +40,13 @@ export const emptyUpdates: Updates = {
 
 /** No registration has this identifier. */
 export class RegistrationNotFound
-  extends Schema.TaggedError<RegistrationNotFound>("@startlist/core/RegistrationNotFound")("RegistrationNotFound", {
+  extends Schema.TaggedError<RegistrationNotFound>()("@startlist/core/RegistrationNotFound", {
     registrationId: RegistrationId
   })
 {}
 
 /** A party is not a user, or has another role. `field` is the wire name: `athlete_id`, … */
-export class InvalidParty extends Schema.TaggedError<InvalidParty>("@startlist/core/InvalidParty")("InvalidParty", {
+export class InvalidParty extends Schema.TaggedError<InvalidParty>()("@startlist/core/InvalidParty", {
   field: Schema.Literal("athlete_id", "organizer_id", "club_id", "platform_user_id"),
   message: Schema.String
 }) {}

@@ -89,7 +89,7 @@ const make = Effect.gen(function*() {
     yield* checkParty("platform_user_id", "platform", platformUserId)
     return yield* Effect.catchTag(
       store.insert(registration),
-      "Conflict",
+      "@startlist/core/Conflict",
       () => new InvalidParty({ field: "athlete_id", message: "must be a user who was not erased" })
     )
   })

@@ -10,14 +10,14 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 /** The database failed. The caller does not know whether the write happened. */
-export class StoreError extends Schema.TaggedError<StoreError>("@startlist/core/StoreError")("StoreError", {
+export class StoreError extends Schema.TaggedError<StoreError>()("@startlist/core/StoreError", {
   cause: Schema.Defect,
   /** It cannot store a value of the call: nothing was written, and a repeat fails too. */
   isRefused: Schema.optional(Schema.Boolean)
 }) {}
 
 /** Another save changed this record since it was read: read again and decide again. */
-export class Conflict extends Schema.TaggedError<Conflict>("@startlist/core/Conflict")("Conflict", {}) {}
+export class Conflict extends Schema.TaggedError<Conflict>()("@startlist/core/Conflict", {}) {}
 
 /** The found record, or an error if there is none. */
 export const foundOr = <A, E, NotFound>(
@@ -62,20 +62,16 @@ const maxConflicts = 100
  * Repeats find → decide → save until there is no conflict.
  *
  * One of n contenders wins each round, so they need at most n rounds. A store with endless conflicts gives a
- * `StoreError`.
+ * `StoreError`. A schedule costs time, so the first attempt has none.
  */
 export const untilSaved = <A, E, R>(
   attempt: Effect.Effect<A, E | Conflict, R>
-): Effect.Effect<A, Exclude<E | Conflict, Conflict> | StoreError, R> => again(attempt, maxConflicts)
-
-const again = <A, E, R>(
-  attempt: Effect.Effect<A, E | Conflict, R>,
-  left: number
 ): Effect.Effect<A, Exclude<E | Conflict, Conflict> | StoreError, R> =>
   Effect.catchIf(attempt, isConflict, () =>
-    left === 0
-      ? Effect.fail(new StoreError({ cause: `${maxConflicts} conflicts in a row` }))
-      : Effect.zipRight(Effect.yieldNow(), again(attempt, left - 1)))
+    Effect.zipRight(Effect.yieldNow(), attempt).pipe(
+      Effect.retry({ while: isConflict, times: maxConflicts - 1 }),
+      Effect.catchIf(isConflict, () => new StoreError({ cause: `${maxConflicts} conflicts in a row` }))
+    ))
 
 /** Finds, decides, and saves a change. A decision that returns the same record saves nothing. */
 export const changing = <A, E, R, E2, E3, R3>(

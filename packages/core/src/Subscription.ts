@@ -35,18 +35,16 @@ export type NewSubscription = typeof NewSubscription.Type
 
 /** An application has at most one subscription (requirements §8). */
 export class AlreadySubscribed
-  extends Schema.TaggedError<AlreadySubscribed>("@startlist/core/AlreadySubscribed")("AlreadySubscribed", {})
+  extends Schema.TaggedError<AlreadySubscribed>()("@startlist/core/AlreadySubscribed", {})
 {}
 
 /** The application has no subscription, or not the named one. */
 export class SubscriptionNotFound
-  extends Schema.TaggedError<SubscriptionNotFound>("@startlist/core/SubscriptionNotFound")("SubscriptionNotFound", {})
+  extends Schema.TaggedError<SubscriptionNotFound>()("@startlist/core/SubscriptionNotFound", {})
 {}
 
 /** An operator has paused the subscription, so its owner cannot resume it. */
-export class PausedByOperator
-  extends Schema.TaggedError<PausedByOperator>("@startlist/core/PausedByOperator")("PausedByOperator", {})
-{}
+export class PausedByOperator extends Schema.TaggedError<PausedByOperator>()("@startlist/core/PausedByOperator", {}) {}
 
 /** The party that pauses or resumes a subscription. */
 export type Party = "owner" | "operator"
@@ -60,21 +58,19 @@ export const Answered = Schema.Struct({
 export type Answered = typeof Answered.Type
 
 /** The callback failed the validation (requirements §4.7): the reason, and its answer if it arrived in time. */
-export class ValidationFailed
-  extends Schema.TaggedError<ValidationFailed>("@startlist/core/ValidationFailed")("ValidationFailed", {
-    reason: Schema.Literal(
-      "unreachable",
-      "forbidden_address",
-      "timeout",
-      "wrong_status",
-      "wrong_content_type",
-      "wrong_body"
-    ),
-    answered: Schema.optionalWith(Answered, { exact: true }),
-    /** Why it is `unreachable`, in words for the owner. */
-    detail: Schema.optionalWith(Schema.String, { exact: true })
-  })
-{}
+export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("@startlist/core/ValidationFailed", {
+  reason: Schema.Literal(
+    "unreachable",
+    "forbidden_address",
+    "timeout",
+    "wrong_status",
+    "wrong_content_type",
+    "wrong_body"
+  ),
+  answered: Schema.optionalWith(Answered, { exact: true }),
+  /** Why it is `unreachable`, in words for the owner. */
+  detail: Schema.optionalWith(Schema.String, { exact: true })
+}) {}
 
 /** Store of subscriptions. Every method is atomic. */
 export class SubscriptionStore extends Context.Tag("@startlist/core/SubscriptionStore")<

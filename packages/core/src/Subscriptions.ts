@@ -19,18 +19,13 @@ import * as Subscription from "./Subscription.ts"
 import { AlreadySubscribed, SubscriptionNotFound, SubscriptionStore, type ValidationFailed } from "./Subscription.ts"
 
 /** Only an access token of a registration-platform user may manage subscriptions (requirements §5.8). */
-export class NotPlatformUser extends Schema.TaggedError<NotPlatformUser>("@startlist/core/NotPlatformUser")(
-  "NotPlatformUser",
-  {}
-) {}
+export class NotPlatformUser extends Schema.TaggedError<NotPlatformUser>()("@startlist/core/NotPlatformUser", {}) {}
 
 /** The access token lacks the scope to which the webhook interface is bound (RFC 6750 §3.1). */
-export class InsufficientScope
-  extends Schema.TaggedError<InsufficientScope>("@startlist/core/InsufficientScope")("InsufficientScope", {
-    /** The required scope. */
-    scope: Schema.String
-  })
-{}
+export class InsufficientScope extends Schema.TaggedError<InsufficientScope>()("@startlist/core/InsufficientScope", {
+  /** The required scope. */
+  scope: Schema.String
+}) {}
 
 /** An access token does not give access to the webhook interface. */
 export type NotEntitled = NotPlatformUser | InsufficientScope
@@ -45,11 +40,9 @@ export const entitled = (access: BearerAccess, { webhookScope }: Policy.Service)
 }
 
 /** The callback URL is too long, not a URL, has a scheme that is not allowed, or must be spelt in another way. */
-export class InvalidCallbackUrl
-  extends Schema.TaggedError<InvalidCallbackUrl>("@startlist/core/InvalidCallbackUrl")("InvalidCallbackUrl", {
-    reason: Schema.Literal("too_long", "invalid", "international_name", "trailing_dot", "characters")
-  })
-{}
+export class InvalidCallbackUrl extends Schema.TaggedError<InvalidCallbackUrl>()("@startlist/core/InvalidCallbackUrl", {
+  reason: Schema.Literal("too_long", "invalid", "international_name", "trailing_dot", "characters")
+}) {}
 
 /** A requested subscription. The validation contains the verify token, which is not stored. */
 export interface Wanted {

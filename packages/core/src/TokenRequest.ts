@@ -28,7 +28,7 @@ import { type AccessToken, type Code, isOver, type Scope, type TokenAnswer } fro
  * - `ended`: a replay has ended the line of the refresh token, and the user has not connected again since.
  * - `replayed`: a used code or older token that has revoked its line (`Policy.replay`). No other reason has a side effect.
  */
-export class InvalidGrant extends Schema.TaggedError<InvalidGrant>("@startlist/core/InvalidGrant")("InvalidGrant", {
+export class InvalidGrant extends Schema.TaggedError<InvalidGrant>()("@startlist/core/InvalidGrant", {
   reason: Schema.Literal(
     "unknown",
     "expired",
@@ -238,7 +238,7 @@ export const refreshTokenStateOf = (
 }
 
 /** A refresh asks for more than was granted (RFC 6749 §6; §5.2 `invalid_scope`). Nothing has changed. */
-export class ScopeExceeded extends Schema.TaggedError<ScopeExceeded>("@startlist/core/ScopeExceeded")("ScopeExceeded", {
+export class ScopeExceeded extends Schema.TaggedError<ScopeExceeded>()("@startlist/core/ScopeExceeded", {
   /** A scope that was not granted. */
   scope: Schema.String
 }) {}

@@ -22,11 +22,9 @@ import type { Scope, TokenAnswer } from "./Token.ts"
 import { type Decision, InvalidGrant, redeem, rotate, type ScopeExceeded } from "./TokenRequest.ts"
 
 /** A required parameter is missing (RFC 6749 §5.2 `invalid_request`). */
-export class MissingParameter
-  extends Schema.TaggedError<MissingParameter>("@startlist/core/MissingParameter")("MissingParameter", {
-    name: Schema.Literal("redirect_uri", "code_verifier")
-  })
-{}
+export class MissingParameter extends Schema.TaggedError<MissingParameter>()("@startlist/core/MissingParameter", {
+  name: Schema.Literal("redirect_uri", "code_verifier")
+}) {}
 
 /** Common input of exchanges and refreshes. */
 interface Asked {
@@ -90,10 +88,10 @@ export const makeWithClient: Effect.Effect<WithClient, never, Application.Applic
 )
 
 const reasons = {
-  InvalidClient: "invalid_client",
-  MissingParameter: "missing_parameter",
-  ScopeExceeded: "scope_exceeded",
-  StoreError: "unavailable"
+  "@startlist/core/InvalidClient": "invalid_client",
+  "@startlist/core/MissingParameter": "missing_parameter",
+  "@startlist/core/ScopeExceeded": "scope_exceeded",
+  "@startlist/core/StoreError": "unavailable"
 } as const
 
 const unknownGrant = new InvalidGrant({ reason: "unknown" })
@@ -136,7 +134,7 @@ export const make: Effect.Effect<
             return Effect.forEach(Option.toArray(decision.revocation), (change) => grants.save(change)).pipe(
               Effect.zipRight(onReplay(decision.error.reason)),
               Effect.zipRight(Effect.fail(decision.error)),
-              Effect.catchTag("Conflict", () => untilSaved(attempt)),
+              Effect.catchTag("@startlist/core/Conflict", () => untilSaved(attempt)),
               uninterrupted
             )
         }
@@ -160,7 +158,7 @@ export const make: Effect.Effect<
     Effect.tapBoth(request, {
       onSuccess: () => audit.record(Entry.TokensIssued({ grantType })),
       onFailure: (error) => {
-        const reason = error._tag === "InvalidGrant" ? error.reason : reasons[error._tag]
+        const reason = error._tag === "@startlist/core/InvalidGrant" ? error.reason : reasons[error._tag]
         return audit.record(Entry.TokensRefused({ grantType, reason }))
       }
     })

@@ -27,7 +27,7 @@ export const User = Schema.Struct({
 export type User = typeof User.Type
 
 /** The user was erased (`PersonalData.erase`), and cannot give access any more. */
-export class UserErased extends Schema.TaggedError<UserErased>("@startlist/core/UserErased")("UserErased", {
+export class UserErased extends Schema.TaggedError<UserErased>()("@startlist/core/UserErased", {
   userId: UserId
 }) {}
 

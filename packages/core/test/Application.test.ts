@@ -230,7 +230,7 @@ describe("an application", () => {
         { id: Application.ApplicationId.make(999), secret: one.secret }
       ]
       for (const credentials of wrong) {
-        expect((yield* Effect.flip(authenticate(credentials)))._tag).toBe("InvalidClient")
+        expect((yield* Effect.flip(authenticate(credentials)))._tag).toBe("@startlist/core/InvalidClient")
       }
     }).pipe(Effect.provide(layer)))
 

@@ -25,7 +25,8 @@ interface Known {
 /** Why a change of secrets is refused, or "done". */
 const outcome = <A>(change: Applications.Applications.Changed<A>) =>
   Effect.match(change, {
-    onFailure: (error) => error._tag === "SecretRefused" ? `${error.reason}: ${error.message}` : error._tag,
+    onFailure: (error) =>
+      error._tag === "@startlist/core/SecretRefused" ? `${error.reason}: ${error.message}` : error._tag,
     onSuccess: () => "done"
   })
 
@@ -135,7 +136,7 @@ describe("the secrets of an application", () => {
       for (const _ of [2, 3, 4, 5]) yield* rotateSecret(client.id)
       const { application, secret } = yield* rotateSecret(client.id, { overlap: Duration.zero })
       expect(application.secrets.map(({ number }) => number)).toStrictEqual([6])
-      expect((yield* Effect.flip(authenticate(client)))._tag).toBe("InvalidClient")
+      expect((yield* Effect.flip(authenticate(client)))._tag).toBe("@startlist/core/InvalidClient")
       yield* authenticate({ id: client.id, secret })
     }).pipe(Effect.provide(layer)))
 
@@ -153,7 +154,7 @@ describe("the secrets of an application", () => {
       }
       yield* endSecret(client.id, 1)
       expect(yield* refused(1)).toMatch(/^unknown: /)
-      expect((yield* Effect.flip(authenticate(client)))._tag).toBe("InvalidClient")
+      expect((yield* Effect.flip(authenticate(client)))._tag).toBe("@startlist/core/InvalidClient")
       yield* rotateSigningSecret(client.id)
       yield* endSigningSecret(client.id, 1)
       expect((yield* signingSecrets(client.id)).secrets.map(({ number }) => number)).toStrictEqual([2])

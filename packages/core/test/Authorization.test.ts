@@ -18,8 +18,8 @@ const outcome = (
     return yield* authorize(id, parameters(changes)).pipe(
       Effect.map(({ scope }) => scope.join(" ")),
       Effect.catchTags({
-        AuthorizationRefused: ({ error }) => Effect.succeed(error),
-        InvalidRedirect: ({ reason }) => Effect.succeed(reason)
+        "@startlist/core/AuthorizationRefused": ({ error }) => Effect.succeed(error),
+        "@startlist/core/InvalidRedirect": ({ reason }) => Effect.succeed(reason)
       })
     )
   }).pipe(Effect.provide(layer))
@@ -101,7 +101,8 @@ describe("an authorization request", () => {
       const stateOf = (state: string, scope: string) =>
         Effect.map(
           Effect.flip(authorize(id, parameters({ state: Option.some(state), scope: Option.some(scope) }))),
-          (error) => error._tag === "AuthorizationRefused" ? [error.error, Option.getOrNull(error.state)] : error
+          (error) =>
+            error._tag === "@startlist/core/AuthorizationRefused" ? [error.error, Option.getOrNull(error.state)] : error
         )
       expect(yield* stateOf("my state & more", "unknown")).toStrictEqual(["invalid_scope", "my state & more"])
       expect(yield* stateOf("", "unknown")).toStrictEqual(["invalid_scope", ""])
@@ -118,7 +119,7 @@ describe("a consent", () => {
       const client = yield* makeClient()
       const role = Option.some("organizer")
       const error = yield* Effect.flip(consent(client, yield* makeUser("athlete"), { role }))
-      expect(error).toMatchObject({ _tag: "RoleMismatch", requested: "organizer", actual: "athlete" })
+      expect(error).toMatchObject({ _tag: "@startlist/core/RoleMismatch", requested: "organizer", actual: "athlete" })
       yield* consent(client, yield* makeUser("organizer"), { role })
     }).pipe(Effect.provide(layer)))
 
@@ -168,7 +169,7 @@ describe("an exchange with PKCE", () => {
         codeChallengeMethod: Option.some("S256")
       })
       const error = yield* Effect.flip(exchange(client, code))
-      expect(error).toMatchObject({ _tag: "MissingParameter", name: "code_verifier" })
+      expect(error).toMatchObject({ _tag: "@startlist/core/MissingParameter", name: "code_verifier" })
     }).pipe(Effect.provide(layer)))
 })
 
@@ -177,5 +178,5 @@ it.effect("a policy can require redirect_uri at the exchange", () =>
     const client = yield* makeClient()
     const code = yield* consent(client, yield* makeUser())
     const error = yield* Effect.flip(exchange(client, code))
-    expect(error).toMatchObject({ _tag: "MissingParameter", name: "redirect_uri" })
+    expect(error).toMatchObject({ _tag: "@startlist/core/MissingParameter", name: "redirect_uri" })
   }).pipe(Effect.provide(layerWith({ requireRedirectUri: true }))))

@@ -151,7 +151,9 @@ for (const replay of replays) {
           const { client, first, user } = yield* connected
           const other = yield* tokensOf(client, user)
           yield* revoke(client, first[kind])
-          for (const { accessToken } of [first, other]) expect(yield* authenticate(accessToken)).toBe("InvalidToken")
+          for (const { accessToken } of [first, other]) {
+            expect(yield* authenticate(accessToken)).toBe("@startlist/core/InvalidToken")
+          }
           expect(yield* refusal(refresh(client, other.refreshToken))).toBe("revoked")
           expect(yield* listed(user)).toEqual([])
         }
@@ -185,7 +187,7 @@ for (const replay of replays) {
         expect(yield* refusal(refresh(client, stolen.refreshToken))).toBe("superseded")
         yield* mustBePresent(client, again)
         yield* TestClock.adjust("7 hours")
-        expect(yield* authenticate(stolen.accessToken)).toBe("InvalidToken")
+        expect(yield* authenticate(stolen.accessToken)).toBe("@startlist/core/InvalidToken")
       }).pipe(Effect.provide(services)))
   })
 }
@@ -203,7 +205,9 @@ describe("with the policy revoke", () => {
       expect(yield* authenticate(second.accessToken)).toBe("good")
       yield* TestClock.adjust("1 millis")
       expect(yield* refusal(refresh(client, first.refreshToken))).toBe("replayed")
-      for (const { accessToken } of [first, second]) expect(yield* authenticate(accessToken)).toBe("InvalidToken")
+      for (const { accessToken } of [first, second]) {
+        expect(yield* authenticate(accessToken)).toBe("@startlist/core/InvalidToken")
+      }
       for (const { refreshToken } of [first, second]) {
         expect(yield* refusal(refresh(client, refreshToken))).toBe("ended")
       }
@@ -215,7 +219,7 @@ describe("with the policy revoke", () => {
       const second = yield* refresh(client, first.refreshToken)
       const third = yield* refresh(client, second.refreshToken)
       expect(yield* refusal(refresh(client, first.refreshToken))).toBe("replayed")
-      expect(yield* authenticate(third.accessToken)).toBe("InvalidToken")
+      expect(yield* authenticate(third.accessToken)).toBe("@startlist/core/InvalidToken")
     }))
 
   test("a code that is used again after 60 s revokes its line, also if the line was refreshed since", () =>
@@ -228,7 +232,9 @@ describe("with the policy revoke", () => {
         expect(yield* authenticate(last.accessToken)).toBe("good")
         yield* TestClock.adjust("1 millis")
         expect(yield* refusal(exchange(client, code))).toBe("replayed")
-        for (const { accessToken } of [first, last]) expect(yield* authenticate(accessToken)).toBe("InvalidToken")
+        for (const { accessToken } of [first, last]) {
+          expect(yield* authenticate(accessToken)).toBe("@startlist/core/InvalidToken")
+        }
         const pending = yield* consent(client, user)
         expect(yield* refusal(refresh(client, last.refreshToken))).toBe("ended")
         yield* exchange(client, pending)
@@ -255,7 +261,9 @@ describe("with the policy revoke", () => {
       yield* TestClock.adjust("2 minutes")
       expect(yield* refusal(refresh(client, second.refreshToken))).toBe("replayed")
       for (const { accessToken } of [first, earlier]) expect(yield* authenticate(accessToken)).toBe("good")
-      for (const { accessToken } of [second, third]) expect(yield* authenticate(accessToken)).toBe("InvalidToken")
+      for (const { accessToken } of [second, third]) {
+        expect(yield* authenticate(accessToken)).toBe("@startlist/core/InvalidToken")
+      }
       expect(yield* listed(user)).toEqual([client.id])
       const next = yield* exchange(client, pending)
       expect(yield* refusal(exchange(client, one))).toBe("used")
@@ -275,7 +283,7 @@ describe("with the policy revoke", () => {
       expect(yield* authenticate(earlier.accessToken)).toBe("good")
       expect(yield* refusal(refresh(client, line[3]?.refreshToken ?? last.refreshToken))).toBe("replayed")
       expect(yield* authenticate(earlier.accessToken)).toBe("good")
-      for (const { accessToken } of line) expect(yield* authenticate(accessToken)).toBe("InvalidToken")
+      for (const { accessToken } of line) expect(yield* authenticate(accessToken)).toBe("@startlist/core/InvalidToken")
     }))
 
   test("the application can still revoke by a token of a line that has ended", () =>

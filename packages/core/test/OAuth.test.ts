@@ -103,7 +103,7 @@ describe("a code", () => {
       const client = yield* makeClient()
       const code = yield* consent(client, yield* makeUser())
       const impostor = { id: client.id, secret: Redacted.make("wrong") }
-      expect(yield* Effect.flip(exchange(impostor, code))).toMatchObject({ _tag: "InvalidClient" })
+      expect(yield* Effect.flip(exchange(impostor, code))).toMatchObject({ _tag: "@startlist/core/InvalidClient" })
       yield* exchange(client, code)
     }).pipe(Effect.provide(layer)))
 })
@@ -128,7 +128,7 @@ describe("a refresh token", () => {
       yield* TestClock.adjust("14399999 millis")
       expect(yield* authenticate(first.accessToken)).toBe("good")
       yield* TestClock.adjust("1 millis")
-      expect(yield* authenticate(first.accessToken)).toBe("InvalidToken")
+      expect(yield* authenticate(first.accessToken)).toBe("@startlist/core/InvalidToken")
       expect(yield* authenticate(second.accessToken)).toBe("good")
     }).pipe(Effect.provide(layer)))
 
@@ -186,7 +186,7 @@ describe("a refresh token", () => {
       const [pending, first] = [yield* consent(client, user), yield* tokensOf(client, user)]
       const second = yield* tokensOf(client, { ...user, role: "athlete" })
       expect((yield* oauth.authenticate(second.accessToken)).role).toBe("athlete")
-      expect(yield* authenticate(first.accessToken)).toBe("InvalidToken")
+      expect(yield* authenticate(first.accessToken)).toBe("@startlist/core/InvalidToken")
       expect(yield* refusal(refresh(client, first.refreshToken))).toBe("revoked")
       expect(yield* refusal(exchange(client, pending))).toBe("unknown")
       expect(yield* authenticate((yield* refresh(client, second.refreshToken)).accessToken)).toBe("good")
@@ -204,7 +204,7 @@ describe("a revocation by the application", () => {
         const second = yield* refresh(client, first.refreshToken)
         yield* revoke(client, second[kind])
         for (const token of [first.accessToken, second.accessToken]) {
-          expect(yield* authenticate(token)).toBe("InvalidToken")
+          expect(yield* authenticate(token)).toBe("@startlist/core/InvalidToken")
         }
         expect(yield* refusal(refresh(client, second.refreshToken))).toBe("revoked")
       }
@@ -217,7 +217,7 @@ describe("a revocation by the application", () => {
       const first = yield* tokensOf(client, yield* makeUser())
       const second = yield* refresh(client, first.refreshToken)
       yield* revoke(client, first.refreshToken)
-      expect(yield* authenticate(second.accessToken)).toBe("InvalidToken")
+      expect(yield* authenticate(second.accessToken)).toBe("@startlist/core/InvalidToken")
     }).pipe(Effect.provide(layer)))
 
   it.effect("leaves other users and other applications alone", () =>
@@ -288,7 +288,7 @@ describe("a revocation by the application", () => {
       const client = yield* makeClient()
       const { accessToken } = yield* tokensOf(client, yield* makeUser())
       const impostor = { id: client.id, secret: Redacted.make("wrong") }
-      expect(yield* Effect.flip(revoke(impostor, accessToken))).toMatchObject({ _tag: "InvalidClient" })
+      expect(yield* Effect.flip(revoke(impostor, accessToken))).toMatchObject({ _tag: "@startlist/core/InvalidClient" })
       expect(yield* authenticate(accessToken)).toBe("good")
     }).pipe(Effect.provide(layer)))
 
@@ -310,9 +310,9 @@ describe("a revocation by the user", () => {
       const user = yield* makeUser()
       const old = yield* tokensOf(client, user)
       yield* revokeByUser(client.id, user.id)
-      expect(yield* authenticate(old.accessToken)).toBe("InvalidToken")
+      expect(yield* authenticate(old.accessToken)).toBe("@startlist/core/InvalidToken")
       const present = yield* tokensOf(client, user)
-      expect(yield* authenticate(old.accessToken)).toBe("InvalidToken")
+      expect(yield* authenticate(old.accessToken)).toBe("@startlist/core/InvalidToken")
       expect(yield* refusal(refresh(client, old.refreshToken))).toBe("revoked")
       expect(yield* authenticate(present.accessToken)).toBe("good")
     }).pipe(Effect.provide(layer)))
@@ -385,7 +385,7 @@ describe("a revocation by the user", () => {
       const { revokeByUser } = yield* OAuth.OAuth
       const { id } = yield* makeClient()
       const error = yield* Effect.flip(revokeByUser(id, (yield* makeUser()).id))
-      expect(error).toMatchObject({ _tag: "GrantNotFound" })
+      expect(error).toMatchObject({ _tag: "@startlist/core/GrantNotFound" })
     }).pipe(Effect.provide(layer)))
 
   it.effect("takes the application off the user's list, which is oldest first", () =>

@@ -54,11 +54,14 @@ it.effect("an erasure revokes the grants, clears the registrations, and can be r
     for (const [place, client] of clients.entries()) {
       const [mine, theirs] = [tokens[place], kept[place]]
       if (mine === undefined || theirs === undefined) throw new Error("there are two pairs of tokens")
-      expect(yield* authenticate(mine.accessToken)).toBe("InvalidToken")
+      expect(yield* authenticate(mine.accessToken)).toBe("@startlist/core/InvalidToken")
       expect(yield* refusal(refresh(client, mine.refreshToken))).toBe("unknown")
       expect(yield* authenticate(theirs.accessToken)).toBe("good")
     }
-    expect(yield* Effect.flip(create(registration))).toMatchObject({ _tag: "InvalidParty", field: "athlete_id" })
+    expect(yield* Effect.flip(create(registration))).toMatchObject({
+      _tag: "@startlist/core/InvalidParty",
+      field: "athlete_id"
+    })
     expect(yield* erase(user.id)).toBe(0)
   }).pipe(Effect.provide(layer)))
 
@@ -101,7 +104,10 @@ it.effect("an erased user cannot consent, neither to a new application nor to on
     yield* erase(user.id)
     expect(yield* refusal(exchange(known, code))).toBe("unknown")
     for (const client of [known, next]) {
-      expect(yield* Effect.flip(consent(client, user))).toMatchObject({ _tag: "UserErased", userId: user.id })
+      expect(yield* Effect.flip(consent(client, user))).toMatchObject({
+        _tag: "@startlist/core/UserErased",
+        userId: user.id
+      })
     }
   }).pipe(Effect.provide(layer)))
 
@@ -127,7 +133,7 @@ const erasedMeanwhile = Layer.map(Memory.layer, (stores) => {
 it.effect("a consent in progress during the erasure is refused, and leaves nothing", () =>
   Effect.gen(function*() {
     const [user, client] = [yield* makeUser(), yield* makeClient()]
-    expect((yield* Effect.flip(consent(client, user)))._tag).toBe("UserErased")
+    expect((yield* Effect.flip(consent(client, user)))._tag).toBe("@startlist/core/UserErased")
     const { authorized } = yield* OAuth.OAuth
     expect(yield* authorized(user.id)).toEqual([])
   }).pipe(Effect.provide(layerOver(erasedMeanwhile))))

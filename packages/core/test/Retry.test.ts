@@ -71,7 +71,7 @@ describe("a refresh that is sent again", () => {
       const next = yield* refresh(other.client, other.first.refreshToken, key("a"))
       yield* refresh(other.client, next.refreshToken)
       expect(yield* refusal(refresh(other.client, other.first.refreshToken, key("a")))).toBe("replaced")
-      expect(yield* authenticate(third.accessToken)).toBe("InvalidToken")
+      expect(yield* authenticate(third.accessToken)).toBe("@startlist/core/InvalidToken")
     }).pipe(Effect.provide(layer)))
 
   it.effect("without a key gets nothing by default", () =>

@@ -31,7 +31,7 @@ describe("a decision that meets a conflict", () => {
         attempts++
         return new Store.Conflict()
       })
-      expect(yield* Effect.flip(Store.untilSaved(always))).toMatchObject({ _tag: "StoreError" })
+      expect(yield* Effect.flip(Store.untilSaved(always))).toMatchObject({ _tag: "@startlist/core/StoreError" })
       expect(attempts).toBe(101)
     }))
 
@@ -42,7 +42,7 @@ describe("a decision that meets a conflict", () => {
         attempts++
         return new Store.StoreError({ cause: "down" })
       })
-      expect(yield* Effect.flip(Store.untilSaved(fails))).toMatchObject({ _tag: "StoreError" })
+      expect(yield* Effect.flip(Store.untilSaved(fails))).toMatchObject({ _tag: "@startlist/core/StoreError" })
       expect(attempts).toBe(1)
     }))
 })
@@ -85,7 +85,10 @@ describe("a grant", () => {
       const all = [yield* exchange(client, others[0] ?? oldest)]
       for (let n = 0; n < 20; n++) all.push(yield* refresh(client, all[n]?.refreshToken ?? Redacted.make("")))
       const outcomes = yield* Effect.forEach(all, ({ accessToken }) => authenticate(accessToken))
-      expect(outcomes.map((outcome) => outcome === "InvalidToken")).toEqual([true, ...Array(20).fill(false)])
+      expect(outcomes.map((outcome) => outcome === "@startlist/core/InvalidToken")).toEqual([
+        true,
+        ...Array(20).fill(false)
+      ])
       const { grant } = Option.getOrThrow(yield* grants.find(client.id, user.id))
       expect([grant.access.length, grant.codes.length]).toEqual([20, 20])
     }).pipe(Effect.provide(layer)))
@@ -178,9 +181,9 @@ describe("a delivery that has ended", () => {
       const { redeliver } = yield* Deliveries.Deliveries
       const { delivery, subscription } = yield* exhausted
       yield* Effect.flatMap(Subscription.SubscriptionStore, ({ remove }) => remove(subscription.id, delivery.dueAt))
-      expect(yield* Effect.flip(redeliver(delivery.id))).toMatchObject({ _tag: "SubscriptionNotFound" })
+      expect(yield* Effect.flip(redeliver(delivery.id))).toMatchObject({ _tag: "@startlist/core/SubscriptionNotFound" })
       const unknown = redeliver(Delivery.DeliveryId.make(4711))
-      expect(yield* Effect.flip(unknown)).toMatchObject({ _tag: "DeliveryNotFound" })
+      expect(yield* Effect.flip(unknown)).toMatchObject({ _tag: "@startlist/core/DeliveryNotFound" })
     }).pipe(Effect.provide(layer)))
 
   it.effect("is not known if it is purged after it was read, before it is delivered again", () =>
@@ -196,7 +199,7 @@ describe("a delivery that has ended", () => {
         Effect.provide(Deliveries.layer),
         Effect.provideService(DeliveryQueue.DeliveryQueue, purging)
       )
-      expect(yield* Effect.flip(again)).toMatchObject({ _tag: "DeliveryNotFound" })
+      expect(yield* Effect.flip(again)).toMatchObject({ _tag: "@startlist/core/DeliveryNotFound" })
     }).pipe(Effect.provide(layer)))
 
   it.effect("is stored for 30 days", () =>
@@ -208,6 +211,6 @@ describe("a delivery that has ended", () => {
       yield* find(delivery.id)
       yield* TestClock.adjust("1 millis")
       expect(yield* Retention.purge).toBe(1)
-      expect(yield* Effect.flip(find(delivery.id))).toMatchObject({ _tag: "DeliveryNotFound" })
+      expect(yield* Effect.flip(find(delivery.id))).toMatchObject({ _tag: "@startlist/core/DeliveryNotFound" })
     }).pipe(Effect.provide(layer)))
 })

@@ -155,7 +155,7 @@ describe("a subscription", () => {
         const creating = yield* Effect.fork(failure(create(access)))
         yield* TestClock.adjust("2 seconds")
         expect(yield* Fiber.join(creating)).toBe(reason)
-        expect(yield* failure(find(access))).toBe("SubscriptionNotFound")
+        expect(yield* failure(find(access))).toBe("@startlist/core/SubscriptionNotFound")
       }
       yield* always(callbackUrl, Behaviour.Comply({ afterMs: 1999 }))
       const creating = yield* Effect.fork(create(access))
@@ -175,7 +175,7 @@ describe("a subscription", () => {
       yield* TestClock.adjust("500 millis")
       yield* end(client.id)
       yield* TestClock.adjust("500 millis")
-      expect(yield* Fiber.join(creating)).toBe("ApplicationNotFound")
+      expect(yield* Fiber.join(creating)).toBe("@startlist/core/ApplicationNotFound")
       expect(yield* findByApplication(client.id)).toStrictEqual(Option.none())
     }).pipe(Effect.provide(layer)))
 
@@ -183,7 +183,7 @@ describe("a subscription", () => {
     Effect.gen(function*() {
       const access = yield* accessOf(yield* makeClient())
       yield* create(access)
-      expect(yield* failure(create(access, "https://other.example.test/"))).toBe("AlreadySubscribed")
+      expect(yield* failure(create(access, "https://other.example.test/"))).toBe("@startlist/core/AlreadySubscribed")
       expect(yield* requests).toHaveLength(1)
     }).pipe(Effect.provide(layer)))
 
@@ -194,7 +194,10 @@ describe("a subscription", () => {
         concurrency: "unbounded"
       })
       const tags = results.map((result) => Either.match(result, { onLeft: ({ _tag }) => _tag, onRight: () => "made" }))
-      expect(tags.sort()).toStrictEqual([...Array.from({ length: 9 }, () => "AlreadySubscribed"), "made"])
+      expect(tags.sort()).toStrictEqual([
+        ...Array.from({ length: 9 }, () => "@startlist/core/AlreadySubscribed"),
+        "made"
+      ])
     }).pipe(Effect.provide(layer)))
 
   it.effect("is managed with the scope that the policy asks for, and nothing is sent or changed without it", () =>
@@ -203,7 +206,7 @@ describe("a subscription", () => {
       const access = yield* accessOf(yield* makeClient())
       for (const scope of [[], ["read"], ["webhooks:read"]]) {
         const narrow = { ...access, scope }
-        const missing = { _tag: "InsufficientScope", scope: "webhooks" }
+        const missing = { _tag: "@startlist/core/InsufficientScope", scope: "webhooks" }
         expect(yield* Effect.flip(create(narrow))).toMatchObject(missing)
         expect(yield* Effect.flip(find(narrow))).toMatchObject(missing)
         expect(yield* Effect.flip(remove(narrow, Option.none()))).toMatchObject(missing)
@@ -213,7 +216,7 @@ describe("a subscription", () => {
       const { id } = yield* create(wide)
       expect((yield* find(wide)).id).toBe(id)
       const athlete = { ...wide, role: "athlete" as const }
-      expect(yield* failure(find(athlete))).toBe("NotPlatformUser")
+      expect(yield* failure(find(athlete))).toBe("@startlist/core/NotPlatformUser")
       yield* remove(wide, Option.none())
     }).pipe(Effect.provide(layerWith({ webhookScope: Option.some("webhooks") }))))
 
@@ -223,9 +226,9 @@ describe("a subscription", () => {
       const client = yield* makeClient()
       for (const role of ["athlete", "organizer", "club"] as const) {
         const access = yield* accessOf(client, yield* makeUser(role))
-        expect(yield* failure(create(access))).toBe("NotPlatformUser")
-        expect(yield* failure(find(access))).toBe("NotPlatformUser")
-        expect(yield* failure(remove(access, Option.none()))).toBe("NotPlatformUser")
+        expect(yield* failure(create(access))).toBe("@startlist/core/NotPlatformUser")
+        expect(yield* failure(find(access))).toBe("@startlist/core/NotPlatformUser")
+        expect(yield* failure(remove(access, Option.none()))).toBe("@startlist/core/NotPlatformUser")
       }
       expect(yield* requests).toHaveLength(0)
     }).pipe(Effect.provide(layer)))
@@ -246,16 +249,16 @@ describe("a subscription", () => {
     Effect.gen(function*() {
       const { find, remove } = yield* Subscriptions.Subscriptions
       const access = yield* accessOf(yield* makeClient())
-      expect(yield* failure(remove(access, Option.none()))).toBe("SubscriptionNotFound")
+      expect(yield* failure(remove(access, Option.none()))).toBe("@startlist/core/SubscriptionNotFound")
       const first = yield* create(access)
-      expect(yield* failure(remove(access, Option.some(first.id + 1)))).toBe("SubscriptionNotFound")
+      expect(yield* failure(remove(access, Option.some(first.id + 1)))).toBe("@startlist/core/SubscriptionNotFound")
       expect((yield* find(access)).id).toBe(first.id)
       yield* remove(access, Option.some(first.id))
-      expect(yield* failure(find(access))).toBe("SubscriptionNotFound")
+      expect(yield* failure(find(access))).toBe("@startlist/core/SubscriptionNotFound")
       const second = yield* create(access)
       expect(second.id).not.toBe(first.id)
       yield* remove(access, Option.none())
-      expect(yield* failure(remove(access, Option.none()))).toBe("SubscriptionNotFound")
+      expect(yield* failure(remove(access, Option.none()))).toBe("@startlist/core/SubscriptionNotFound")
     }).pipe(Effect.provide(layer)))
 
   it.effect("takes its pending deliveries with it: they are cancelled", () =>
@@ -311,8 +314,8 @@ describe("the signing secrets of an application", () => {
     Effect.gen(function*() {
       const { rotateSigningSecret, signingSecrets } = yield* Applications.Applications
       const id = Application.ApplicationId.make(4711)
-      expect((yield* Effect.flip(signingSecrets(id)))._tag).toBe("ApplicationNotFound")
-      expect((yield* Effect.flip(rotateSigningSecret(id)))._tag).toBe("ApplicationNotFound")
+      expect((yield* Effect.flip(signingSecrets(id)))._tag).toBe("@startlist/core/ApplicationNotFound")
+      expect((yield* Effect.flip(rotateSigningSecret(id)))._tag).toBe("@startlist/core/ApplicationNotFound")
     }).pipe(Effect.provide(layer)))
 })
 
@@ -338,7 +341,8 @@ describe("a registration", () => {
       const attempt = (changes: Partial<Registration.Parties>) =>
         create({ parties: { ...all, ...changes }, updates: Registration.emptyUpdates })
       const field = (changes: Partial<Registration.Parties>) =>
-        Effect.map(Effect.flip(attempt(changes)), (error) => error._tag === "InvalidParty" ? error.field : error)
+        Effect.map(Effect.flip(attempt(changes)), (error) =>
+          error._tag === "@startlist/core/InvalidParty" ? error.field : error)
       yield* attempt({})
       const erased = User.UserId.make(Store.maxId)
       expect(yield* field({ athleteId: erased })).toBe("athlete_id")

@@ -40,7 +40,7 @@ describe("a suspended application", () => {
       expect((yield* applications.suspend(client.id)).state).toBe("suspended")
       const again = yield* applications.suspend(client.id)
 
-      const suspended = { _tag: "InvalidClient", reason: "suspended" }
+      const suspended = { _tag: "@startlist/core/InvalidClient", reason: "suspended" }
       expect(yield* Effect.flip(refresh(client, tokens.refreshToken))).toMatchObject(suspended)
       expect(yield* Effect.flip(exchange(client, code))).toMatchObject(suspended)
       expect(yield* Effect.flip(oauth.revoke(client, tokens.accessToken))).toMatchObject(suspended)
@@ -128,7 +128,7 @@ describe("an application that has ended", () => {
         ]
       ) {
         expect(yield* Effect.flip<unknown, unknown, never>(use(client.id))).toMatchObject({
-          _tag: "ApplicationNotFound"
+          _tag: "@startlist/core/ApplicationNotFound"
         })
       }
     }).pipe(Effect.provide(layer)))
@@ -164,7 +164,7 @@ describe("a subscription", () => {
         if (isPausedBefore) yield* pause(client.id, "owner")
         yield* pause(client.id, "operator")
         yield* pause(client.id, "owner")
-        expect((yield* Effect.flip(resume(client.id, "owner")))._tag).toBe("PausedByOperator")
+        expect((yield* Effect.flip(resume(client.id, "owner")))._tag).toBe("@startlist/core/PausedByOperator")
         const present = Option.getOrThrow(yield* findByApplication(client.id))
         expect([present.paused, present.pausedByOperator]).toEqual([true, true])
         const resumed = yield* resume(client.id, "operator")

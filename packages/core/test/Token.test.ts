@@ -61,7 +61,10 @@ describe("a code or token", () => {
       ]
       for (const text of [...bad, Redacted.value(code), `sl_at_1_1_${"ä".repeat(43)}`]) {
         const token = Redacted.make(text)
-        expect([text, (yield* Effect.flip(oauth.authenticate(token)))._tag]).toEqual([text, "InvalidToken"])
+        expect([text, (yield* Effect.flip(oauth.authenticate(token)))._tag]).toEqual([
+          text,
+          "@startlist/core/InvalidToken"
+        ])
         expect(yield* oauth.introspect(token, Option.none())).toEqual(none)
       }
     }).pipe(Effect.provide(

@@ -138,7 +138,7 @@ export const make: Effect.Effect<Authorization, never, Audit | HttpConfig | OAut
         codeChallenge: once("code_challenge"),
         codeChallengeMethod: once("code_challenge_method")
       }),
-      "InvalidRedirect",
+      "@startlist/core/InvalidRedirect",
       ({ reason }) =>
         new NotRedirectable({
           reason: reason === "unregistered_redirect_uri" && isAmbiguous ? "ambiguous_redirect_uri" : reason
@@ -149,7 +149,7 @@ export const make: Effect.Effect<Authorization, never, Audit | HttpConfig | OAut
     const repetition = ({ redirectUri, state }: Pick<AuthorizationRequest, "redirectUri" | "state">) =>
       new AuthorizationRefused({ error: "invalid_request", description: describe(reason).message, redirectUri, state })
     return checked.pipe(
-      Effect.catchTag("AuthorizationRefused", (refused) => repetition(refused)),
+      Effect.catchTag("@startlist/core/AuthorizationRefused", (refused) => repetition(refused)),
       Effect.flatMap((request) => repetition(request))
     )
   }
@@ -174,7 +174,7 @@ export const make: Effect.Effect<Authorization, never, Audit | HttpConfig | OAut
         ["code", Redacted.value(code)],
         ["scope", checked.scope.join(" ")]
       ])
-    }).pipe(Effect.catchTag("UserErased", () => Effect.succeed(sendBack(denied(checked)))))
+    }).pipe(Effect.catchTag("@startlist/core/UserErased", () => Effect.succeed(sendBack(denied(checked)))))
 
   return {
     check,

@@ -25,7 +25,7 @@ const maxRunning = 64
 const validationGrace = Duration.seconds(5)
 
 /** No request was sent to the callback. */
-const isBeforeValidation = ({ _tag }: { readonly _tag: string }): boolean => _tag !== "ValidationFailed"
+const isBeforeValidation = ({ _tag }: { readonly _tag: string }): boolean => _tag !== "@startlist/core/ValidationFailed"
 
 /** Runs what one owner of applications causes, within limits. */
 export interface OwnerLimits {

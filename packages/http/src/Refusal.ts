@@ -114,7 +114,7 @@ export const describe = (error: Refusal | StoreError): Refused => {
       }
     case "Busy":
       return { status: 503, message: "the server is overloaded, try again later", headers: { "retry-after": "1" } }
-    case "StoreError":
+    case "@startlist/core/StoreError":
       if (error.isRefused === true) return { status: 400, message: "a value cannot be stored", headers: {} }
       return { status: 503, message: "try again later", headers: { "retry-after": retryAfter } }
   }

@@ -113,7 +113,7 @@ const toHandler = (
     const endpoint = endpoints.get(request.method)
     if (endpoint === undefined) return Effect.succeed(refuse(request, notAllowed))
     return Effect.catchAll(endpoint(request, captured), (error) =>
-      error._tag === "StoreError"
+      error._tag === "@startlist/core/StoreError"
         ? Effect.as(
           Effect.logError(
             `${path}: the store ${error.isRefused === true ? "refused a value" : "is unavailable"}`,

@@ -61,7 +61,7 @@ describe("a consent page of another server", () => {
         const problemOf = (query: string) =>
           Effect.flip(Effect.flatMap(Parameters.read(requestOf(query)), authorization.check))
         const wrongScope = yield* problemOf(queryOf(world, { scope: "everything" }))
-        if (wrongScope._tag !== "AuthorizationRefused") throw new Error(wrongScope._tag)
+        if (wrongScope._tag !== "@startlist/core/AuthorizationRefused") throw new Error(wrongScope._tag)
         expect(redirectOf(authorization.sendBack(wrongScope)).query).toMatchObject({ error: "invalid_scope" })
         const reasons = {
           unknown_client: queryOf(world, { client_id: "999" }),

@@ -341,7 +341,7 @@ describe("test events", () => {
   testing("there is none without a subscription", (world) =>
     Effect.gen(function*() {
       const deliveries = yield* Deliveries.Deliveries
-      expect((yield* Effect.flip(deliveries.sendTest(idOf(world))))._tag).toBe("SubscriptionNotFound")
+      expect((yield* Effect.flip(deliveries.sendTest(idOf(world))))._tag).toBe("@startlist/core/SubscriptionNotFound")
     }))
 })
 

@@ -34,11 +34,11 @@ const reseal = (id: ApplicationId) =>
     const secrets = yield* toSigning(yield* Seal)(row)
     yield* applications.saveSigningSecrets({ applicationId: id, version: row.signing_version + 1, secrets })
     return true
-  }).pipe(Effect.retry({ while: ({ _tag }) => _tag === "Conflict", times: 20 }))
+  }).pipe(Effect.retry({ while: ({ _tag }) => _tag === "@startlist/core/Conflict", times: 20 }))
 
 /** A row whose secret cannot be opened does not block the others. */
 const orUnreadable = (error: { readonly _tag: string; readonly cause?: unknown }): boolean =>
-  error._tag === "StoreError" && error.cause instanceof CannotOpen
+  error._tag === "@startlist/core/StoreError" && error.cause instanceof CannotOpen
 
 /**
  * Seals all secrets of other keys again with the present key. Nodes with the present key may run at the same time, and
@@ -63,7 +63,7 @@ export const run: Effect.Effect<Result, StoreError, ApplicationStore | Database 
       if (row.signing_secrets.every(([sealed]) => seal.isPresent(sealed))) continue
       const id = toApplicationId(row.application_id)
       const done = yield* reseal(id).pipe(
-        Effect.catchTag("Conflict", (cause) => new StoreError({ cause })),
+        Effect.catchTag("@startlist/core/Conflict", (cause) => new StoreError({ cause })),
         Effect.catchIf(orUnreadable, () =>
           Effect.sync(() => {
             unreadable.push(id)

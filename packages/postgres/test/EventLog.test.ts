@@ -143,5 +143,5 @@ it.live("a cursor that the log has never returned is refused, also after a resto
     // A copy of the database from before that page.
     yield* sql`UPDATE startlist_deliveries SET log_position = NULL`
     yield* sql`ALTER SEQUENCE startlist_log_positions RESTART`
-    expect((yield* Effect.flip(log({ applicationId, after, limit: 10 })))._tag).toBe("UnknownPosition")
+    expect((yield* Effect.flip(log({ applicationId, after, limit: 10 })))._tag).toBe("@startlist/core/UnknownPosition")
   })))

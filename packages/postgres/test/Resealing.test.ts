@@ -159,7 +159,7 @@ it.live("a subscription that changes during resealing keeps its change", () =>
         yield* subscriptions.save(
           Subscription.Subscription.make({ ...rest, version: version + 1, callbackUrl: replaced })
         )
-      }).pipe(Effect.retry({ while: ({ _tag }) => _tag === "Conflict" }))
+      }).pipe(Effect.retry({ while: ({ _tag }) => _tag === "@startlist/core/Conflict" }))
     const [result] = yield* Effect.all([Resealing.run, Effect.forEach([1, 2, 3, 4, 5], move)], {
       concurrency: "unbounded"
     }).pipe(withKeys(2, 1))

@@ -157,7 +157,7 @@ describe("with the keys", () => {
       const origin = { presented: Redacted.make("made up"), salt: "", idempotencyKey: none }
       const { refreshToken } = keys[0].derive(origin, "", Token.refreshNameOf(grant, grant.epoch, 1))
       const refused = yield* Effect.flip(oauth.refresh({ client, token: refreshToken }))
-      expect(refused).toMatchObject({ _tag: "InvalidGrant", reason: "replaced" })
+      expect(refused).toMatchObject({ _tag: "@startlist/core/InvalidGrant", reason: "replaced" })
       expect(yield* grantOf({ client, user })).toEqual(grant)
     })
   )

@@ -36,8 +36,8 @@ describe("a fault", () => {
     Effect.gen(function*() {
       const faults = yield* Faults.Faults
       yield* faults.next(2, Fault.FailsBefore())
-      expect((yield* Effect.flip(insert("ada")))._tag).toBe("StoreError")
-      expect((yield* Effect.flip(isThere("ada")))._tag).toBe("StoreError")
+      expect((yield* Effect.flip(insert("ada")))._tag).toBe("@startlist/core/StoreError")
+      expect((yield* Effect.flip(isThere("ada")))._tag).toBe("@startlist/core/StoreError")
       expect(yield* isThere("ada")).toBe(false)
     }).pipe(Effect.provide(stores)))
 
@@ -46,7 +46,7 @@ describe("a fault", () => {
       const faults = yield* Faults.Faults
       yield* faults.next(1, Fault.FailsAfter(), ["SubscriptionStore.insert"])
       expect(yield* isThere("ada")).toBe(false)
-      expect((yield* Effect.flip(insert("ada")))._tag).toBe("StoreError")
+      expect((yield* Effect.flip(insert("ada")))._tag).toBe("@startlist/core/StoreError")
       expect(yield* isThere("ada")).toBe(true)
     }).pipe(Effect.provide(stores)))
 
@@ -88,7 +88,7 @@ describe("a fault", () => {
       const faults = yield* Faults.Faults
       yield* faults.next(1, Fault.Repeats())
       expect((yield* insert("ada")).id).toBe(1)
-      expect((yield* Effect.flip(insert("ada")))._tag).toBe("AlreadySubscribed")
+      expect((yield* Effect.flip(insert("ada")))._tag).toBe("@startlist/core/AlreadySubscribed")
       expect((yield* insert("eve")).id).toBe(2)
     }).pipe(Effect.provide(stores)))
 
@@ -114,7 +114,7 @@ describe("a fault", () => {
         Policy.documented
       )
       yield* faults.always(Fault.Conflicts())
-      expect((yield* Effect.flip(grants.save(consent)))._tag).toBe("Conflict")
+      expect((yield* Effect.flip(grants.save(consent)))._tag).toBe("@startlist/core/Conflict")
       expect(yield* grants.find(applicationId, userId)).toStrictEqual(Option.none())
       yield* faults.none
       yield* grants.save(consent)

@@ -89,10 +89,10 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
   const { replay } = state
   const refused = (result: string, next: State = state): Prediction => ({ result, next })
   const ok = (next: State): Prediction => ({ result: "ok", next })
-  if ("client" in entry && state.standing[entry.client]) return refused("InvalidClient")
+  if ("client" in entry && state.standing[entry.client]) return refused("@startlist/core/InvalidClient")
   switch (entry._tag) {
     case "Consented": {
-      if (state.standing[entry.application]) return refused("InvalidRedirect")
+      if (state.standing[entry.application]) return refused("@startlist/core/InvalidRedirect")
       const key = keyOf(entry.application, entry.user)
       return ok(withGrant(state, key, Grant.consent(state.grants[key] ?? Grant.none, entry.made, at)))
     }
@@ -114,7 +114,7 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
     case "RevokedByUser": {
       const key = keyOf(entry.application, entry.user)
       const grant = state.grants[key]
-      if (grant === undefined) return refused("GrantNotFound")
+      if (grant === undefined) return refused("@startlist/core/GrantNotFound")
       const subscription = state.subscriptions[entry.application]
       if (!grant.isAlive) return ok(state)
       const ended = end(state, key)
@@ -128,55 +128,55 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
       const [key, grant] = ownerOf(state, "access", entry.token) ?? []
       return grant !== undefined && Grant.accepts(grant, entry.token, at) && !state.standing[applicationOf(key ?? "")]
         ? ok(state)
-        : refused("InvalidToken")
+        : refused("@startlist/core/InvalidToken")
     }
     case "Erased":
       return ok({ ...state, erased: { ...state.erased, [entry.user]: true } })
     case "Subscribed": {
-      if (state.subscriptions[entry.application] !== undefined) return refused("AlreadySubscribed")
-      if (!entry.isProven) return refused("ValidationFailed")
-      if (state.standing[entry.application] === "ended") return refused("ApplicationNotFound")
+      if (state.subscriptions[entry.application] !== undefined) return refused("@startlist/core/AlreadySubscribed")
+      if (!entry.isProven) return refused("@startlist/core/ValidationFailed")
+      if (state.standing[entry.application] === "ended") return refused("@startlist/core/ApplicationNotFound")
       const subscriptions = { ...state.subscriptions, [entry.application]: entry.made }
       return ok({ ...state, subscriptions })
     }
     case "StateSet": {
       const { [entry.application]: present, ...others } = state.standing
-      if (present === "ended") return refused("ApplicationNotFound")
+      if (present === "ended") return refused("@startlist/core/ApplicationNotFound")
       if (entry.state === (present ?? "active")) return ok(state)
       const standing = entry.state === "active" ? others : { ...others, [entry.application]: entry.state }
       return ok({ ...state, standing })
     }
     case "AllRevoked":
       return state.standing[entry.application] === "ended"
-        ? refused("ApplicationNotFound")
+        ? refused("@startlist/core/ApplicationNotFound")
         : ok(endAll({ ...state }, entry.application))
     case "Ended": {
       const { [entry.application]: _, ...subscriptions } = state.subscriptions
       if (state.standing[entry.application] === "ended") {
-        return refused("ApplicationNotFound", { ...state, subscriptions })
+        return refused("@startlist/core/ApplicationNotFound", { ...state, subscriptions })
       }
       const standing = { ...state.standing, [entry.application]: "ended" as const }
       return ok(endAll({ ...state, standing, subscriptions }, entry.application))
     }
     case "PauseSet": {
       const subscription = state.subscriptions[entry.application]
-      if (subscription === undefined) return refused("SubscriptionNotFound")
+      if (subscription === undefined) return refused("@startlist/core/SubscriptionNotFound")
       const { [subscription]: present, ...others } = state.paused
       if (entry.paused === (present ?? false)) return ok(state)
       return ok({ ...state, paused: entry.paused ? { ...others, [subscription]: true } : others })
     }
     case "Unsubscribed": {
       const { [entry.application]: removed, ...subscriptions } = state.subscriptions
-      return removed === undefined ? refused("SubscriptionNotFound") : ok({ ...state, subscriptions })
+      return removed === undefined ? refused("@startlist/core/SubscriptionNotFound") : ok({ ...state, subscriptions })
     }
     case "RegistrationCreated": {
-      if (entry.parties.some((user) => state.erased[user])) return refused("InvalidParty")
+      if (entry.parties.some((user) => state.erased[user])) return refused("@startlist/core/InvalidParty")
       const registration = { parties: entry.parties, status: "" }
       return ok({ ...state, registrations: { ...state.registrations, [entry.made]: registration } })
     }
     case "StatusChanged": {
       const registration = state.registrations[entry.registration]
-      if (registration === undefined) return refused("RegistrationNotFound")
+      if (registration === undefined) return refused("@startlist/core/RegistrationNotFound")
       if (registration.status === entry.status) return ok(state)
       const changed: State = {
         ...state,
@@ -196,7 +196,7 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
     case "Redelivered":
       return Object.values(state.subscriptions).includes(entry.subscription)
         ? ok(enqueue(state, entry.subscription, entry.event))
-        : refused("SubscriptionNotFound")
+        : refused("@startlist/core/SubscriptionNotFound")
     case "Purged":
       return ok({
         ...state,

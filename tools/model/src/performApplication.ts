@@ -44,10 +44,10 @@ export const release = (fixture: ProgramFixture) =>
     const { restore } = yield* Applications
     const { resume } = yield* Subscriptions
     for (const { id } of fixture.applications) {
-      yield* Effect.catchTag(restore(id), "ApplicationNotFound", () => Effect.void)
+      yield* Effect.catchTag(restore(id), "@startlist/core/ApplicationNotFound", () => Effect.void)
       yield* Effect.catchTags(resume(id, "operator"), {
-        PausedByOperator: Effect.die,
-        SubscriptionNotFound: () => Effect.void
+        "@startlist/core/PausedByOperator": Effect.die,
+        "@startlist/core/SubscriptionNotFound": () => Effect.void
       })
     }
   })

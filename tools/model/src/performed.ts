@@ -27,7 +27,9 @@ export interface Prepared {
 
 /** The name of a refusal. */
 const nameOfRefusal = (error: unknown): string => {
-  if (Predicate.hasProperty(error, "reason") && Predicate.isTagged(error, "InvalidGrant")) return String(error.reason)
+  if (Predicate.hasProperty(error, "reason") && Predicate.isTagged(error, "@startlist/core/InvalidGrant")) {
+    return String(error.reason)
+  }
   return Predicate.hasProperty(error, "_tag") ? String(error._tag) : "an unknown error"
 }
 

@@ -115,9 +115,10 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
         Effect.zipWith(use(application), DateTime.now, (found, now) =>
           ({ ok: true, ...show(found, now) }) as const)
           .pipe(Effect.catchTags({
-            ApplicationNotFound: () =>
+            "@startlist/core/ApplicationNotFound": () =>
               Effect.succeed(notFound),
-            SecretRefused: ({ message, reason }) => Effect.succeed({ ok: false, reason, message } as const)
+            "@startlist/core/SecretRefused": ({ message, reason }) =>
+              Effect.succeed({ ok: false, reason, message } as const)
           })))
 
     return {
@@ -129,7 +130,10 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
             (owner) =>
               applications.create(owner, { ...settings, requirePkce }).pipe(
                 Effect.map((made) => ({ ...withSecret(made), signingSecret: Redacted.value(made.signingSecret) })),
-                Effect.catchTags({ InvalidApplication: invalid, Conflict: Effect.die })
+                Effect.catchTags({
+                  "@startlist/core/InvalidApplication": invalid,
+                  "@startlist/core/Conflict": Effect.die
+                })
               )
           ),
         change: (id, settings) =>
@@ -139,8 +143,8 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
                 ({ ok: true, application: Plain.toApplication(changed) }) as const
               ),
               Effect.catchTags({
-                ApplicationNotFound: () => Effect.succeed(notFound),
-                InvalidApplication: invalid
+                "@startlist/core/ApplicationNotFound": () => Effect.succeed(notFound),
+                "@startlist/core/InvalidApplication": invalid
               })
             )),
         rotateSecret: (id, rotation) =>
@@ -156,7 +160,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
           onId(applicationOf(id), undefined, (application) =>
             applications.find(application).pipe(
               Effect.map(Plain.toApplication),
-              Effect.catchTag("ApplicationNotFound", () => Effect.succeed(undefined))
+              Effect.catchTag("@startlist/core/ApplicationNotFound", () => Effect.succeed(undefined))
             )),
         list: ({ after, limit = 100, ownerId } = {}) =>
           onId(
@@ -177,7 +181,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
               updates: { ...emptyUpdates, ...updates }
             }).pipe(
               Effect.map(toRegistration),
-              Effect.catchTag("InvalidParty", invalid)
+              Effect.catchTag("@startlist/core/InvalidParty", invalid)
             )
           )
         },
@@ -185,7 +189,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
           onId(registrationOf(id), undefined, (registration) =>
             registrations.find(registration).pipe(
               Effect.map(Plain.toRegistration),
-              Effect.catchTag("RegistrationNotFound", () => Effect.succeed(undefined))
+              Effect.catchTag("@startlist/core/RegistrationNotFound", () => Effect.succeed(undefined))
             )),
         change: async (id, updates) => {
           const wrong = impossibleUpdate(updates)
@@ -194,7 +198,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
             : onId(registrationOf(id), notFound, (registration) =>
               registrations.change(registration, updates).pipe(
                 Effect.map(toRegistration),
-                Effect.catchTag("RegistrationNotFound", () => Effect.succeed(notFound))
+                Effect.catchTag("@startlist/core/RegistrationNotFound", () => Effect.succeed(notFound))
               ))
         }
       },
@@ -231,7 +235,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
             ([application, user]) =>
               oauth.revokeByUser(application, user).pipe(
                 Effect.as({ ok: true } as const),
-                Effect.catchTag("GrantNotFound", () => Effect.succeed(notFound))
+                Effect.catchTag("@startlist/core/GrantNotFound", () => Effect.succeed(notFound))
               )
           )
       },
@@ -250,7 +254,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
             (user) =>
               Effect.map(personalData.erase(user, ids.value), (revoked) =>
                 ({ ok: true, revoked }) as const).pipe(
-                  Effect.catchTag("OwnsApplications", () =>
+                  Effect.catchTag("@startlist/core/OwnsApplications", () =>
                     Effect.succeed({ ok: false, reason: "owns_applications" } as const))
                 )
           )
@@ -281,8 +285,8 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
             deliveries.redeliver(delivery).pipe(
               Effect.map((again) => ({ ok: true, delivery: Plain.toDelivery(again) }) as const),
               Effect.catchTags({
-                DeliveryNotFound: () => Effect.succeed(notFound),
-                SubscriptionNotFound: () => Effect.succeed(notFound)
+                "@startlist/core/DeliveryNotFound": () => Effect.succeed(notFound),
+                "@startlist/core/SubscriptionNotFound": () => Effect.succeed(notFound)
               })
             ))
       }

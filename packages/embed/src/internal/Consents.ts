@@ -76,7 +76,7 @@ export const make = (run: Run): Effect.Effect<Consents, never, Audit | HttpConfi
         Effect.flatMap(read(request), check).pipe(
           Effect.flatMap((asked): Effect.Effect<A | Refused, StoreError> => use(asked)),
           Effect.catchTags({
-            AuthorizationRefused: (refused) => refuse(sentBack(sendBack(refused))),
+            "@startlist/core/AuthorizationRefused": (refused) => refuse(sentBack(sendBack(refused))),
             NotRedirectable: ({ reason }) => refuse({ reason }),
             Malformed: () => refuse({ reason: "malformed" }),
             TooLarge: () => refuse({ reason: "malformed" }),
@@ -100,7 +100,7 @@ export const make = (run: Run): Effect.Effect<Consents, never, Audit | HttpConfi
         return checked(request, (asked) =>
           allow(request, asked, Plain.fromUser(user)).pipe(
             Effect.map((response) => ({ ok: true as const, ...sentBack(response) })),
-            Effect.catchTag("RoleMismatch", () => refuse({ reason: "wrong_role" }))
+            Effect.catchTag("@startlist/core/RoleMismatch", () => refuse({ reason: "wrong_role" }))
           ))
       },
       deny: (query, user, address = "") => {

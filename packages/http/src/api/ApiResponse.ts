@@ -87,13 +87,15 @@ const codes: Readonly<Record<(Refusal | StoreError)["_tag"], string>> = {
   Fragmented: "fragmented",
   TooMany: "too_many_requests",
   Busy: "unavailable",
-  StoreError: "unavailable"
+  "@startlist/core/StoreError": "unavailable"
 }
 
 /** A general refusal in the format of this family. */
 export const refused = (refusal: Refusal | StoreError): Response => {
   const { headers, message, status } = describe(refusal)
-  const code = refusal._tag === "StoreError" && refusal.isRefused === true ? "invalid" : codes[refusal._tag]
+  const code = refusal._tag === "@startlist/core/StoreError" && refusal.isRefused === true
+    ? "invalid"
+    : codes[refusal._tag]
   return error(status, message, [{ resource: "Request", field: "", code, message }], headers)
 }
 

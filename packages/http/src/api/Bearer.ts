@@ -69,7 +69,7 @@ export const make: Effect.Effect<WithBearer, never, OAuth> = Effect.map(OAuth, (
       return use(access)
     },
     onFailure: (error): Effect.Effect<Response, StoreError> =>
-      error._tag === "InvalidToken" ? Effect.succeed(invalidToken) : Effect.fail(error)
+      error._tag === "@startlist/core/InvalidToken" ? Effect.succeed(invalidToken) : Effect.fail(error)
   })
 })
 
@@ -86,7 +86,7 @@ export const isNotEntitled = (error: unknown): error is NotEntitled =>
 /** Answers a token that may not use the webhook API. */
 export const refuseNotEntitled = (error: NotEntitled): Effect.Effect<Response> =>
   Effect.succeed(
-    error._tag === "NotPlatformUser"
+    error._tag === "@startlist/core/NotPlatformUser"
       ? notPlatform
       : insufficientScope("WebhookSubscription", `the scope ${error.scope} is required`, error.scope)
   )

@@ -62,7 +62,7 @@ export const make: Effect.Effect<Route, never, OAuth | Secrets | Subscriptions> 
         return ApiResponse.json(200, { events, next: events.at(-1)?.cursor ?? cursorOf(after) })
       }).pipe(
         Effect.catchIf(Bearer.isNotEntitled, Bearer.refuseNotEntitled),
-        Effect.catchTag("UnknownPosition", () => Effect.succeed(invalidAfter))
+        Effect.catchTag("@startlist/core/UnknownPosition", () => Effect.succeed(invalidAfter))
       ))
 
   return anyOrigin({

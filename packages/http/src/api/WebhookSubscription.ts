@@ -163,10 +163,11 @@ export const make: Effect.Effect<Route, never, Needed> = Effect.gen(function*() 
         const created = yield* validate(application, subscriptions.create(access, wanted.right))
         return ApiResponse.json(201, toBody(created))
       }).pipe(Effect.catchTags({
-        ApplicationNotFound: () => Effect.succeed(Bearer.invalidToken),
-        AlreadySubscribed: () => Effect.succeed(alreadySubscribed),
-        InvalidCallbackUrl: ({ reason }) => Effect.succeed(error(422, "callback_url", reason, urlProblems[reason])),
-        ValidationFailed: (failed) =>
+        "@startlist/core/ApplicationNotFound": () => Effect.succeed(Bearer.invalidToken),
+        "@startlist/core/AlreadySubscribed": () => Effect.succeed(alreadySubscribed),
+        "@startlist/core/InvalidCallbackUrl": ({ reason }) =>
+          Effect.succeed(error(422, "callback_url", reason, urlProblems[reason])),
+        "@startlist/core/ValidationFailed": (failed) =>
           Effect.succeed(error(422, "callback_url", failed.reason, validationProblem(failed)))
       })))
 
@@ -174,14 +175,14 @@ export const make: Effect.Effect<Route, never, Needed> = Effect.gen(function*() 
     managing(request, (access) =>
       subscriptions.find(access).pipe(
         Effect.map((subscription) => ApiResponse.json(200, toBody(subscription))),
-        Effect.catchTag("SubscriptionNotFound", () => Effect.succeed(notFound))
+        Effect.catchTag("@startlist/core/SubscriptionNotFound", () => Effect.succeed(notFound))
       ))
 
   const remove: Endpoint = (request) =>
     managing(request, (access) =>
       Effect.flatMap(readId(request), (id) => subscriptions.remove(access, id)).pipe(
         Effect.as(ApiResponse.noContent),
-        Effect.catchTag("SubscriptionNotFound", () => Effect.succeed(notFound))
+        Effect.catchTag("@startlist/core/SubscriptionNotFound", () => Effect.succeed(notFound))
       ))
 
   return anyOrigin({

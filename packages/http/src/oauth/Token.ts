@@ -118,13 +118,13 @@ export const make: Effect.Effect<Route, never, Audit | OAuth | FailureLimit> = E
         ? refresh(common, parameters)
         : exchange(common, parameters)
       return Effect.catchTags(answer, {
-        InvalidGrant: ({ reason }) => {
+        "@startlist/core/InvalidGrant": ({ reason }) => {
           // The user has to be asked again, but nothing has ended: an operator may add a scope again.
           const code = reason === "scopeless" ? "invalid_scope" : "invalid_grant"
           return Effect.succeed(OAuthResponse.error(statusOf(reason, grantType), code, descriptions[reason]))
         },
-        MissingParameter: ({ name }) => Effect.succeed(missing(name)),
-        ScopeExceeded: ({ scope }) =>
+        "@startlist/core/MissingParameter": ({ name }) => Effect.succeed(missing(name)),
+        "@startlist/core/ScopeExceeded": ({ scope }) =>
           Effect.succeed(OAuthResponse.error(
             400,
             "invalid_scope",

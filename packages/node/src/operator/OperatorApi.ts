@@ -165,7 +165,8 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
         }
         return Effect.catchAll(
           perform(decoded.right, request),
-          (error) => error._tag === "StoreError" ? error : Effect.succeed(toResponse(toOperatorError(error)))
+          (error) =>
+            error._tag === "@startlist/core/StoreError" ? error : Effect.succeed(toResponse(toOperatorError(error)))
         )
       }
     }

@@ -97,19 +97,19 @@ export type Known =
 /** The error of the operator API for an error of a service. */
 export const toOperatorError = (error: Exclude<Known, StoreError>): AnyError => {
   switch (error._tag) {
-    case "ApplicationNotFound":
+    case "@startlist/core/ApplicationNotFound":
       return notFound("Application", "client_id", `there is no application ${error.applicationId}`)
-    case "DeliveryNotFound":
+    case "@startlist/core/DeliveryNotFound":
       return notFound("Delivery", "id", `there is no delivery ${error.deliveryId}`)
-    case "RegistrationNotFound":
+    case "@startlist/core/RegistrationNotFound":
       return notFound("Registration", "id", `there is no registration ${error.registrationId}`)
     case "UserNotFound":
       return notFound("User", "id", `there is no user ${error.userId}`)
-    case "InvalidApplication":
+    case "@startlist/core/InvalidApplication":
       return unprocessable("Application", error.field, error.message)
-    case "InvalidParty":
+    case "@startlist/core/InvalidParty":
       return unprocessable("Registration", error.field, error.message)
-    case "SecretRefused":
+    case "@startlist/core/SecretRefused":
       return error.reason === "unknown"
         ? notFound("Secret", "number", error.message)
         : conflict("Secret", "number", error.reason, error.message)

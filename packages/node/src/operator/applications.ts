@@ -90,7 +90,7 @@ const createApplication = operation({
           signing_secret: Redacted.value(signingSecret)
         })),
         // Only a given secret can belong to another application.
-        Effect.catchTag("Conflict", Effect.die)
+        Effect.catchTag("@startlist/core/Conflict", Effect.die)
       )
 })
 

@@ -98,7 +98,7 @@ const revokeForUser = operation({
         return yield* badRequest([{ resource: "Request", field: "client_id", code: "missing", message }])
       }
       if (client_id !== undefined) {
-        return yield* Effect.catchTag(revoke(id, client_id, address), "GrantNotFound", () =>
+        return yield* Effect.catchTag(revoke(id, client_id, address), "@startlist/core/GrantNotFound", () =>
           notFound("Grant", "client_id", `user ${id} has not authorized application ${client_id}`))
       }
       const { authorized } = yield* OAuth
@@ -108,7 +108,7 @@ const revokeForUser = operation({
       }
       for (const { application } of grants) {
         // Revoked by somebody else in the meantime.
-        yield* Effect.catchTag(revoke(id, application.id, address), "GrantNotFound", () =>
+        yield* Effect.catchTag(revoke(id, application.id, address), "@startlist/core/GrantNotFound", () =>
           Effect.void)
       }
     })

@@ -72,7 +72,7 @@ const redeliver = operation({
   run: ({ id }) =>
     Effect.flatMap(Deliveries, (service) => service.redeliver(id)).pipe(
       Effect.map((delivery) => showDelivery(delivery)),
-      Effect.catchTag("SubscriptionNotFound", () =>
+      Effect.catchTag("@startlist/core/SubscriptionNotFound", () =>
         conflict(
           "Delivery",
           "subscription_id",

@@ -38,7 +38,7 @@ const changing = <A>(
   change: (service: Subscriptions.Service) => Effect.Effect<A, SubscriptionNotFound | StoreError>
 ) =>
   Effect.flatMap(Subscriptions, (service) => change(service)).pipe(
-    Effect.catchTag("SubscriptionNotFound", () =>
+    Effect.catchTag("@startlist/core/SubscriptionNotFound", () =>
       notFound("Subscription", "client_id", `application ${id} has no subscription`))
   )
 
@@ -93,7 +93,7 @@ const resumeSubscription = operation({
     Effect.map(
       changing(
         client_id,
-        ({ resume }) => Effect.catchTag(resume(client_id, "operator"), "PausedByOperator", Effect.die)
+        ({ resume }) => Effect.catchTag(resume(client_id, "operator"), "@startlist/core/PausedByOperator", Effect.die)
       ),
       showSubscription
     )

@@ -257,7 +257,7 @@ const eraseUser = operation({
   refuses: [404, 409],
   run: ({ id }) =>
     Effect.flatMap(AccountErasure, ({ erase }) => erase(id)).pipe(
-      Effect.catchTag("OwnsApplications", () =>
+      Effect.catchTag("@startlist/core/OwnsApplications", () =>
         conflict(
           "User",
           "id",

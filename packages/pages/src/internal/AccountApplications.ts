@@ -87,7 +87,7 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Audit | Authentica
           })
           yield* Effect.catchTag(
             uninterrupted(Effect.tap(oauth.revokeByUser(applicationId.value, signedIn.user.id), audit.record(entry))),
-            "GrantNotFound",
+            "@startlist/core/GrantNotFound",
             // The form was sent twice, or from another window: the application has no access.
             () => Effect.void
           )

@@ -134,7 +134,9 @@ export const make: Effect.Effect<Route, never, Audit | Authentication | HttpConf
         return Option.isSome(signedIn) && prompt === undefined
           ? yield* ask(request, checked, signedIn.value, parameters)
           : redirect(authentication.signInUrl(addressOf(parameters), prompt))
-      }).pipe(Effect.catchTag("AuthorizationRefused", (refused) => refuseSignedIn(request, refused, address)))
+      }).pipe(
+        Effect.catchTag("@startlist/core/AuthorizationRefused", (refused) => refuseSignedIn(request, refused, address))
+      )
 
     const visit: Endpoint = (request) =>
       Effect.flatMap(

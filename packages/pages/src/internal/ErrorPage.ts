@@ -47,7 +47,7 @@ const kinds: Readonly<Record<(Refusal | StoreError)["_tag"], ErrorKind>> = {
   Fragmented: "badRequest",
   TooMany: "tooMany",
   Busy: "unavailable",
-  StoreError: "unavailable"
+  "@startlist/core/StoreError": "unavailable"
 }
 
 /** A path with the query of a request that can be repeated. */

@@ -97,7 +97,9 @@ export const suite = (name: string, database: Layer.Layer<TestDatabase.TestDatab
           )
           const [winners, losers] = [answers.filter(Either.isRight), answers.filter(Either.isLeft)]
           expect(winners.length).toBe(1)
-          expect(new Set(losers.map(({ left }) => left._tag === "InvalidGrant" ? left.reason : left._tag))).toEqual(
+          expect(
+            new Set(losers.map(({ left }) => left._tag === "@startlist/core/InvalidGrant" ? left.reason : left._tag))
+          ).toEqual(
             new Set(["replaced"])
           )
           const current = yield* Effect.forEach(
@@ -141,7 +143,9 @@ export const suite = (name: string, database: Layer.Layer<TestDatabase.TestDatab
           for (const { right } of succeeded) {
             yield* Context.get(two, OAuth.OAuth).refresh({ client: who.client, token: right.refreshToken })
           }
-          expect(answers.filter(Either.isLeft).every(({ left }) => left._tag === "InvalidGrant")).toBe(true)
+          expect(answers.filter(Either.isLeft).every(({ left }) => left._tag === "@startlist/core/InvalidGrant")).toBe(
+            true
+          )
         })
       ))
 
@@ -288,7 +292,9 @@ export const suite = (name: string, database: Layer.Layer<TestDatabase.TestDatab
             { concurrency: "unbounded" }
           )
           expect(saves.filter(Either.isRight).length).toBe(1)
-          expect(saves.filter(Either.isLeft).map(({ left }) => left._tag)).toEqual(Array(4).fill("Conflict"))
+          expect(saves.filter(Either.isLeft).map(({ left }) => left._tag)).toEqual(
+            Array(4).fill("@startlist/core/Conflict")
+          )
         })
       ))
   })

@@ -17,7 +17,7 @@ const failing = <A, E extends { readonly _tag: string }, R>(call: Effect.Effect<
   Effect.flip(call).pipe(
     Effect.map(({ _tag }) => _tag),
     Effect.timeoutTo({ duration: "5 seconds", onSuccess: identity, onTimeout: () => "nothing for 5 s" }),
-    Effect.map((outcome) => expect(outcome).toBe("StoreError"))
+    Effect.map((outcome) => expect(outcome).toBe("@startlist/core/StoreError"))
   )
 
 const calls = Effect.gen(function*() {
@@ -131,7 +131,9 @@ describe("lost connections", () => {
             concurrency: 2
           })
           const [failed, succeeded] = [outcomes.filter(Either.isLeft), outcomes.filter(Either.isRight)]
-          expect(new Set(failed.map(({ left }) => left._tag))).toEqual(new Set(failed.length > 0 ? ["StoreError"] : []))
+          expect(new Set(failed.map(({ left }) => left._tag))).toEqual(
+            new Set(failed.length > 0 ? ["@startlist/core/StoreError"] : [])
+          )
           const kept = yield* until(Effect.forEach(succeeded, ({ right }) => users.find(right.id)))
           expect(kept.every(Option.isSome)).toBe(true)
           yield* until(Effect.forEach([1, 2, 3], (index) => insert(-index)))

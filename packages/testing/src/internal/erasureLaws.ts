@@ -137,10 +137,14 @@ export const erasureLaws: LawGroup<Stores> = {
       for (const app of [active, revoked, earlier, none]) {
         same(yield* f.findGrant(app.id, owner.id), Option.none())
         for (const version of [1, 2, 3]) {
-          same(yield* tagOf(f.grants.save(only(f.newGrant(app, owner, { version })))), "Conflict", `version ${version}`)
+          same(
+            yield* tagOf(f.grants.save(only(f.newGrant(app, owner, { version })))),
+            "@startlist/core/Conflict",
+            `version ${version}`
+          )
         }
       }
-      same(yield* tagOf(f.registration(owner)), "Conflict", "a registration")
+      same(yield* tagOf(f.registration(owner)), "@startlist/core/Conflict", "a registration")
       same(yield* f.grants.listByUser(owner.id), [])
       same(yield* f.persons.registrations(owner.id), [])
       const grant = yield* f.grant(active, other)
@@ -154,13 +158,17 @@ export const erasureLaws: LawGroup<Stores> = {
         const [owner, other] = [yield* f.user("platform"), yield* f.application()]
         const app = yield* f.application(owner)
         const erase = f.persons.erase({ userId: owner.id, at: at(7), registrationIds: [], revocations: [] })
-        same(yield* tagOf(erase), "Conflict")
+        same(yield* tagOf(erase), "@startlist/core/Conflict")
         same(yield* f.persons.isErased(owner.id), false)
         const ended = { ...app, state: "ended", secrets: [], redirectUris: [], version: 2 } as const
         yield* f.applications.save(ended)
         yield* erase
-        same(yield* tagOf(f.application(owner)), "UserErased", "a new application")
-        same(yield* tagOf(f.applications.save({ ...other, ownerId: owner.id, version: 2 })), "Conflict", "a new owner")
+        same(yield* tagOf(f.application(owner)), "@startlist/core/UserErased", "a new application")
+        same(
+          yield* tagOf(f.applications.save({ ...other, ownerId: owner.id, version: 2 })),
+          "@startlist/core/Conflict",
+          "a new owner"
+        )
         same(yield* f.applications.find(other.id), Option.some(other))
         yield* f.applications.save({ ...ended, version: 3 })
       }
@@ -187,7 +195,7 @@ export const erasureLaws: LawGroup<Stores> = {
       ]
       for (const revocations of wrong) {
         const erasure = { userId: owner.id, at: at(7), registrationIds: [], revocations }
-        same(yield* tagOf(f.persons.erase(erasure)), "Conflict")
+        same(yield* tagOf(f.persons.erase(erasure)), "@startlist/core/Conflict")
       }
       same(yield* f.persons.isErased(owner.id), false)
       same(yield* f.grants.listByUser(owner.id), grants)

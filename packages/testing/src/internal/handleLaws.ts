@@ -189,7 +189,7 @@ export const reopeningLaws = <R>(open: Open<R>): LawGroup<R> => ({
             const g = yield* fixtureOf(open)
             same(yield* look(before.stage, g), before.seen, "what is there")
             for (const name of saves) {
-              same(yield* before.stage.run(name, g, 2), "Conflict", `${name} over an old version`)
+              same(yield* before.stage.run(name, g, 2), "@startlist/core/Conflict", `${name} over an old version`)
             }
             same(yield* g.listed(before.app), before.listed, "the deliveries")
             const claimed = yield* g.claimAt(-986)

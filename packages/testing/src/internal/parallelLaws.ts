@@ -81,7 +81,11 @@ const contested = (what: What, first: 1 | 2): Law<Stores> =>
         const last = accepted(record).at(-1)
         same(yield* record.stored, Option.some([last?.version, last?.mark]), "what is stored")
       }
-      same(count(answers, "Conflict"), all.length - records.flatMap(accepted).length, "number of saves refused")
+      same(
+        count(answers, "@startlist/core/Conflict"),
+        all.length - records.flatMap(accepted).length,
+        "number of saves refused"
+      )
       for (const { app } of apps) {
         const ofApp = records.filter((record) => record.app === app).flatMap(accepted)
         const objects = sorted(ofApp.flatMap(({ objects }) => objects))
@@ -144,7 +148,7 @@ const besideOthers = (what: What): Law<Stores> =>
     const records = Effect.all(Arr.makeBy(9, () => recordOf(what, f, app)))
     yield* besideInterrupted(
       Effect.map(records, (all) => all.map(({ save }, place) => tagOf(save(isRefused(place) ? 9 : 2, 1)))),
-      (answer, place) => same(answer, isRefused(place) ? "Conflict" : "success")
+      (answer, place) => same(answer, isRefused(place) ? "@startlist/core/Conflict" : "success")
     )
   })
 
@@ -229,7 +233,7 @@ export const parallelLaws: LawGroup<Stores> = {
         }
         for (const [what, save] of Object.entries(saves)) {
           const results = yield* race(Arr.makeBy(8, () => save))
-          same([count(results, "success"), count(results, "Conflict")], [1, 7], `saves of ${what}`)
+          same([count(results, "success"), count(results, "@startlist/core/Conflict")], [1, 7], `saves of ${what}`)
         }
       }
       yield* f.cleanUp

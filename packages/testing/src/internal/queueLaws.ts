@@ -294,7 +294,7 @@ export const queueLaws: LawGroup<Stores> = {
         const { app, claimed } = yield* f.claimedDeliveries(2)
         const read = (after: number) => f.deliveries.log({ applicationId: app.id, after, limit: 9 })
         const last = (yield* read(0)).at(-1)?.position ?? 0
-        same(yield* tagOf(read(maxId)), "UnknownPosition", "behind the last event")
+        same(yield* tagOf(read(maxId)), "@startlist/core/UnknownPosition", "behind the last event")
         yield* f.settle(claimed, { state: "delivered", endedAt: Option.some(long) })
         // Also those of other laws, so that there is no delivery.
         yield* Effect.repeat(f.deliveries.purge(Arbitraries.latest, 1000), {
@@ -302,9 +302,9 @@ export const queueLaws: LawGroup<Stores> = {
           times: 100
         })
         same(yield* read(last), [])
-        same(yield* tagOf(read(maxId)), "UnknownPosition", "in a log without events")
+        same(yield* tagOf(read(maxId)), "@startlist/core/UnknownPosition", "in a log without events")
         yield* f.queue(app, [f.event(3)])
-        same(yield* tagOf(read(maxId)), "UnknownPosition", "before a new event")
+        same(yield* tagOf(read(maxId)), "@startlist/core/UnknownPosition", "before a new event")
         same((yield* read(last)).map(({ delivery }) => delivery.event.objectId), [3])
       }
     ),

@@ -94,7 +94,7 @@ export const recordLaws: LawGroup<Stores> = {
         const next = { ...registration, updates, version }
         yield* f.registrations.save(next, f.outgoing(app, f.event(1, start, { updates })))
         same(yield* f.registrations.find(next.id), next)
-        same(yield* tagOf(f.registrations.save(next, [])), "Conflict", "the same save again")
+        same(yield* tagOf(f.registrations.save(next, [])), "@startlist/core/Conflict", "the same save again")
         same((yield* f.listed(app)).at(-1)?.event.updates, updates)
         registration = next
         const renamed = { ...app, name: text(100), redirectUris: [text(200)], version }
@@ -122,7 +122,7 @@ export const recordLaws: LawGroup<Stores> = {
           f.registrations.save({ ...registration, id: no.registration, version }, f.outgoing(app, f.event(1)))
         ]
         const tags = yield* Effect.all(saves.map((save) => tagOf(save)))
-        same(tags, saves.map(() => "Conflict"), `version ${version}`)
+        same(tags, saves.map(() => "@startlist/core/Conflict"), `version ${version}`)
       }
       same(yield* f.applications.find(no.app), Option.none())
       same(yield* f.applications.findSigningSecrets(no.app), Option.none())
@@ -194,7 +194,7 @@ export const recordLaws: LawGroup<Stores> = {
         const [app] = inserted
         if (app === undefined) return
         yield* f.applications.save({ ...app, version: 2, secrets: [{ ...first, hash: f.hash() }] })
-        same(yield* tagOf(f.applications.insert(given, Redacted.make("whsec"))), "Conflict")
+        same(yield* tagOf(f.applications.insert(given, Redacted.make("whsec"))), "@startlist/core/Conflict")
       }
     ),
     storeLaw("a record that was looked for before it was inserted is found", function*(f) {
@@ -223,7 +223,7 @@ export const recordLaws: LawGroup<Stores> = {
       const app = yield* f.application()
       const secrets = yield* f.signingSecrets(app)
       yield* f.applications.save({ ...app, state: "ended", version: 2 })
-      same(yield* tagOf(f.subscription(app)), "ApplicationNotFound")
+      same(yield* tagOf(f.subscription(app)), "@startlist/core/ApplicationNotFound")
       same(yield* f.subscriptions.findByApplication(app.id), Option.none())
       same(yield* f.applications.findSigningSecrets(app.id), secrets)
     }),

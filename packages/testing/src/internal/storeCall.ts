@@ -54,7 +54,7 @@ export const saved = (
   save: Effect.Effect<void, unknown>,
   act: (model: StoreModel) => boolean,
   fields: Partial<Call> = {}
-): Call => predicted(tagOf(save), (model) => act(model) ? "success" : "Conflict", fields)
+): Call => predicted(tagOf(save), (model) => act(model) ? "success" : "@startlist/core/Conflict", fields)
 
 /** `seconds` after an instant. */
 export const later = (instant: DateTime.Utc, seconds: number): DateTime.Utc => DateTime.add(instant, { seconds })

@@ -49,9 +49,13 @@ export const insertApplication: MakeCall = ({ model, now, users }, by, draw) => 
     ownerId: draw.choice(...users).id
   }
   const value = Redacted.make(by.name("whsec"))
-  const insert = Effect.catchTag(by.applications.insert(given, value), "Conflict", ({ _tag }) => Effect.succeed(_tag))
+  const insert = Effect.catchTag(
+    by.applications.insert(given, value),
+    "@startlist/core/Conflict",
+    ({ _tag }) => Effect.succeed(_tag)
+  )
   const act = (model: StoreModel, id: ApplicationId | undefined) => {
-    if (model.firstSecrets.has(given.secrets[0]?.hash)) return "Conflict"
+    if (model.firstSecrets.has(given.secrets[0]?.hash)) return "@startlist/core/Conflict"
     if (id === undefined) return "an application"
     isNew(id, model.applications.keys())
     const inserted: Application = { ...given, id, version: 1, state: "active", epoch: 0 }
@@ -121,12 +125,12 @@ export const insertSubscription: MakeCall = (subjects, by, draw) => {
   const fields = { ...times, callbackUrl: `https://${draw.number(999)}.example.test` }
   const given = { ...draw.number(4) === 3 ? draw.any(callbacks) : fields, applicationId }
   const insert = Effect.catchTags(by.subscriptions.insert(given), {
-    ApplicationNotFound: ({ _tag }) => Effect.succeed(_tag),
-    AlreadySubscribed: ({ _tag }) => Effect.succeed(_tag)
+    "@startlist/core/ApplicationNotFound": ({ _tag }) => Effect.succeed(_tag),
+    "@startlist/core/AlreadySubscribed": ({ _tag }) => Effect.succeed(_tag)
   })
   const act = (model: StoreModel, id: SubscriptionId | undefined) => {
-    if (model.applications.get(applicationId)?.state === "ended") return "ApplicationNotFound"
-    if (model.subscriptionOf(applicationId) !== undefined) return "AlreadySubscribed"
+    if (model.applications.get(applicationId)?.state === "ended") return "@startlist/core/ApplicationNotFound"
+    if (model.subscriptionOf(applicationId) !== undefined) return "@startlist/core/AlreadySubscribed"
     if (id === undefined) return "a subscription"
     isNew(id, [...model.subscriptions.keys(), ...model.removed.map(({ id }) => id)])
     const inserted = { ...given, id, version: 1, paused: false, pausedByOperator: false }

@@ -201,7 +201,11 @@ export const find: MakeCall = (subjects, by, draw) => {
     registrations: [() => registration && finds.registration(by, registration)],
     queue: [
       () => finds.log(by, { applicationId: id, after: position, limit }),
-      () => found(tagOf(by.deliveries.log({ applicationId: id, after: maxId, limit })), () => "UnknownPosition")
+      () =>
+        found(
+          tagOf(by.deliveries.log({ applicationId: id, after: maxId, limit })),
+          () => "@startlist/core/UnknownPosition"
+        )
     ]
   }
   const some = parts.flatMap((part) => all[part])

@@ -107,7 +107,7 @@ export class Oracle {
 
   /** Checks the answer to a call. The result of a call without an answer is not known to its caller. */
   answered(call: Call, entry: HistoryEntry): void {
-    if (entry.result === "StoreError") return
+    if (entry.result === "@startlist/core/StoreError") return
     const seen = entry._tag === "Subscribed" ? { ...entry, isProven: call.isProven } : entry
     const { next, result } = Model.predict(call.basis, seen)
     if (entry._tag === "Erased") this.assume(entry)

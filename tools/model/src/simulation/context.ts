@@ -125,7 +125,7 @@ export const auditTokens = (context: SimulationContext, isConcerned: (grant: str
       const { access, refresh } = fixture.pairs[place] ?? {}
       if (access === undefined || refresh === undefined) continue
       const accepted = yield* Effect.either(oauth.authenticate(access))
-      if (accepted._tag === "Left" && accepted.left._tag === "StoreError") return yield* accepted.left
+      if (accepted._tag === "Left" && accepted.left._tag === "@startlist/core/StoreError") return yield* accepted.left
       const isCurrent = Option.isSome(yield* oauth.introspect(refresh, Option.none()))
       const [isAccepted, mayBeAccepted] = [accepted._tag === "Right", expected.access.includes(place)]
       const mayBeCurrent = expected.refresh.includes(place)

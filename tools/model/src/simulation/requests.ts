@@ -42,7 +42,7 @@ export const makeAsk = (
         const { entry, learn } = exit.value
         history.record(`${name}: node ${node.index} answers ${entry.result}`)
         oracle.answered(call, entry)
-        if (entry.result !== "StoreError") yield* Deferred.succeed(reply, learn)
+        if (entry.result !== "@startlist/core/StoreError") yield* Deferred.succeed(reply, learn)
       })
       yield* Effect.forkDaemon(onNode(context, node, node.life, logger)(served))
     })

@@ -24,7 +24,7 @@ const forced = <A extends { readonly version: number }>(next: A, good: Good<A>, 
   const from = (version: number): ReturnType<typeof good.save> =>
     Effect.catchTag(
       good.save({ ...next, version }, outgoing),
-      "Conflict",
+      "@startlist/core/Conflict",
       () => version > next.version + 20 ? Effect.void : from(version + 1)
     )
   return Effect.flatMap(isNext(next, good), (isNext) => isNext ? from(next.version) : new Conflict())
@@ -55,7 +55,7 @@ export const raceFaults: ReadonlyArray<Fault<Change>> = [
         (found) =>
           Option.isSome(found) ?
             good.insert(next) :
-            Effect.catchTag(good.insert(next), "AlreadySubscribed", () =>
+            Effect.catchTag(good.insert(next), "@startlist/core/AlreadySubscribed", () =>
               Effect.flatMap(
                 good.findByApplication(next.applicationId),
                 (one) => Option.isSome(one) ? Effect.succeed(one.value) : good.insert(next)
@@ -140,7 +140,11 @@ export const raceFaults: ReadonlyArray<Fault<Change>> = [
             isConflicting = false
             setTimeout(() => isPlanned = false, 0)
           }
-          yield* Effect.catchTag(save(change), "Conflict", () => Effect.sync(() => isConflicting = true))
+          yield* Effect.catchTag(
+            save(change),
+            "@startlist/core/Conflict",
+            () => Effect.sync(() => isConflicting = true)
+          )
           yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 0)))
           if (isConflicting) return yield* new Conflict()
         })

@@ -199,7 +199,7 @@ export const valueFaults: ReadonlyArray<Fault<Change>> = [
     log: (request) => Effect.map(log(request), Arr.filter(({ delivery }) => delivery.state === "pending"))
   })),
   deliveries("field", "an unknown position of the log is its end", ({ log }) => ({
-    log: (request) => Effect.catchTag(log(request), "UnknownPosition", () => Effect.succeed([]))
+    log: (request) => Effect.catchTag(log(request), "@startlist/core/UnknownPosition", () => Effect.succeed([]))
   })),
   deliveries("field", "what is pending is not delivered again", ({ again }) => ({
     again: (told, now) => told.state === "pending" ? Effect.succeedNone : again(told, now)

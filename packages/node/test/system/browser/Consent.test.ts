@@ -310,7 +310,7 @@ describe.skipIf(isMissing)("consent in Chromium (skipped without Chromium)", () 
         const refused = await site.run(
           Effect.flatMap(OAuth, (oauth) => Effect.flip(oauth.authenticate(tokens.accessToken)))
         )
-        expect(refused._tag).toBe("InvalidToken")
+        expect(refused._tag).toBe("@startlist/core/InvalidToken")
       })
     )
   })

@@ -94,7 +94,7 @@ export const make: Effect.Effect<
       const application = found.value
       const [signing] = (yield* applications.signingSecrets(application.id)).secrets
       return Option.fromNullable(signing && { application, secret, signingSecret: signing.value })
-    }).pipe(Effect.catchTag("ApplicationNotFound", () => Effect.succeed(Option.none<Created>())))
+    }).pipe(Effect.catchTag("@startlist/core/ApplicationNotFound", () => Effect.succeed(Option.none<Created>())))
 
   const register: Endpoint = (request) =>
     owner.withOwner(
@@ -122,7 +122,7 @@ export const make: Effect.Effect<
             ).pipe(
               Effect.catchTags({
                 // Another request of the same form was faster.
-                Conflict: () =>
+                "@startlist/core/Conflict": () =>
                   Effect.flatMap(
                     registeredBefore(context, secret.value),
                     Option.match({
@@ -130,7 +130,8 @@ export const make: Effect.Effect<
                       onSome: (registered) => Effect.succeed(showNew(registered))
                     })
                   ),
-                InvalidApplication: (problem) => showList(context, 422, { refused: { values, problem } })
+                "@startlist/core/InvalidApplication": (problem) =>
+                  showList(context, 422, { refused: { values, problem } })
               })
             )
           }))
@@ -194,8 +195,8 @@ export const make: Effect.Effect<
         uninterrupted,
         Effect.as(redirect(`${Owner.pathOf(context.frame, context.application)}?saved=yes`)),
         Effect.catchTags({
-          ApplicationNotFound: () => new NotFound(),
-          InvalidApplication: (problem) => showOne(context, 422, { problem, values })
+          "@startlist/core/ApplicationNotFound": () => new NotFound(),
+          "@startlist/core/InvalidApplication": (problem) => showOne(context, 422, { problem, values })
         })
       )
     })
@@ -233,13 +234,13 @@ export const make: Effect.Effect<
           applications.rotateSecret(applicationId, rotation),
           owner.record(request, "secret_rotated", context, context.application)
         )).pipe(Effect.flatMap((registered) => showRotated(context, registered)))
-        return yield* Effect.catchTag(replaced, "SecretRefused", ({ reason }) =>
+        return yield* Effect.catchTag(replaced, "@startlist/core/SecretRefused", ({ reason }) =>
           repeated(
             reason === "too_many"
               ? showOne(context, 409, { isFull: true })
               : Effect.succeed(owner.outdated(request, context))
           ))
-      }).pipe(Effect.catchTag("ApplicationNotFound", () => new NotFound())))
+      }).pipe(Effect.catchTag("@startlist/core/ApplicationNotFound", () => new NotFound())))
 
   /** Creates a subscription from a form, like the endpoint of the API. */
   const subscribe = (request: Request, context: Owner.ApplicationContext, parameters: Parameters) =>
@@ -272,13 +273,13 @@ export const make: Effect.Effect<
       return yield* validate(application, subscriptions.subscribe(application.id, wanted)).pipe(
         Effect.as(redirect(Owner.pathOf(context.frame, application))),
         Effect.catchTags({
-          AlreadySubscribed: () => subscribedBefore(false),
+          "@startlist/core/AlreadySubscribed": () => subscribedBefore(false),
           // The form was sent twice, and the first request still waits for the callback.
           TooMany: (refusal) =>
             subscribedBefore(true).pipe(Effect.filterOrFail(({ status }) => status === 303, () => refusal)),
-          ApplicationNotFound: () => Effect.succeed(owner.outdated(request, context)),
-          InvalidCallbackUrl: ({ reason }) => refuse(reason),
-          ValidationFailed: ({ detail, reason }) => refuse(reason, detail)
+          "@startlist/core/ApplicationNotFound": () => Effect.succeed(owner.outdated(request, context)),
+          "@startlist/core/InvalidCallbackUrl": ({ reason }) => refuse(reason),
+          "@startlist/core/ValidationFailed": ({ detail, reason }) => refuse(reason, detail)
         })
       )
     })
@@ -311,7 +312,7 @@ export const make: Effect.Effect<
       return uninterrupted(Effect.tap(change(action, application, get(parameters, "subscription")), note)).pipe(
         Effect.as(redirect(Owner.pathOf(context.frame, application))),
         Effect.catchTags({
-          SubscriptionNotFound: () =>
+          "@startlist/core/SubscriptionNotFound": () =>
             Effect.succeed(
               // The form was sent twice: the subscription that it names has ended.
               action === "end"
@@ -319,7 +320,7 @@ export const make: Effect.Effect<
                 : owner.outdated(request, context)
             ),
           // The page was loaded before the operator paused the subscription.
-          PausedByOperator: () => Effect.succeed(owner.outdated(request, context))
+          "@startlist/core/PausedByOperator": () => Effect.succeed(owner.outdated(request, context))
         })
       )
     })

@@ -164,7 +164,8 @@ export const make: Effect.Effect<
     Effect.gen(function*() {
       const id = decodeId(deliveryId)
       if (Option.isNone(id)) return yield* new NotFound()
-      const delivery = yield* Effect.catchTag(deliveries.find(id.value), "DeliveryNotFound", () => new NotFound())
+      const delivery = yield* Effect.catchTag(deliveries.find(id.value), "@startlist/core/DeliveryNotFound", () =>
+        new NotFound())
       return delivery.applicationId === application.id ? delivery : yield* new NotFound()
     })
 
@@ -185,7 +186,7 @@ export const make: Effect.Effect<
           : Option.none()
         const repeat = (yield* deliveries.repeats([delivery])).get(delivery.id)
         return Page.html(200, DeliveryView({ context, delivery, repeat, sent: signed }))
-      }).pipe(Effect.catchTag("ApplicationNotFound", () => new NotFound())))
+      }).pipe(Effect.catchTag("@startlist/core/ApplicationNotFound", () => new NotFound())))
 
   const redeliver: Endpoint = (request, [id, deliveryId]) =>
     owner.withForm(
@@ -198,8 +199,8 @@ export const make: Effect.Effect<
         ).pipe(
           Effect.map((again) => redirect(`${listUrl(context)}/${again.id}`)),
           Effect.catchTags({
-            DeliveryNotFound: () => new NotFound(),
-            SubscriptionNotFound: () => new NotFound()
+            "@startlist/core/DeliveryNotFound": () => new NotFound(),
+            "@startlist/core/SubscriptionNotFound": () => new NotFound()
           })
         ),
       pathOf(id, deliveryId)

@@ -124,7 +124,7 @@ export const make: Effect.Effect<
         if (Option.isNone(id)) return yield* new NotFound()
         const application = yield* Effect.catchTag(
           applications.find(id.value),
-          "ApplicationNotFound",
+          "@startlist/core/ApplicationNotFound",
           () => new NotFound()
         )
         if (application.ownerId !== signedIn.user.id) return yield* new NotFound()

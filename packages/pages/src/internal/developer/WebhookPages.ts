@@ -58,7 +58,7 @@ export const make: Effect.Effect<
       (context) =>
         applications.signingSecrets(context.application.id).pipe(
           Effect.flatMap((present) => view(context, 200, present)),
-          Effect.catchTag("ApplicationNotFound", () => new NotFound())
+          Effect.catchTag("@startlist/core/ApplicationNotFound", () => new NotFound())
         )
     )
 
@@ -82,8 +82,8 @@ export const make: Effect.Effect<
             return yield* new Malformed({ what: "action" })
         }
       }).pipe(Effect.catchTags({
-        ApplicationNotFound: () => new NotFound(),
-        SecretRefused: ({ reason }) =>
+        "@startlist/core/ApplicationNotFound": () => new NotFound(),
+        "@startlist/core/SecretRefused": ({ reason }) =>
           Effect.gen(function*() {
             const present = yield* applications.signingSecrets(context.application.id)
             if (reason === "too_many") return yield* view(context, 409, present, { isFull: true })
@@ -93,7 +93,7 @@ export const make: Effect.Effect<
             return isDone
               ? yield* view(context, 200, present, { isShown: true, isRotated: true })
               : owner.outdated(request, context)
-          }).pipe(Effect.catchTag("ApplicationNotFound", () => new NotFound()))
+          }).pipe(Effect.catchTag("@startlist/core/ApplicationNotFound", () => new NotFound()))
       })), pathOf(id))
 
   /** Ends a secret of either kind, and returns to `here`. If it has ended before, the form was sent twice. */
@@ -112,8 +112,8 @@ export const make: Effect.Effect<
       )).pipe(
         Effect.as(redirect(context.frame.base + here(id))),
         Effect.catchTags({
-          ApplicationNotFound: () => new NotFound(),
-          SecretRefused: ({ reason }) =>
+          "@startlist/core/ApplicationNotFound": () => new NotFound(),
+          "@startlist/core/SecretRefused": ({ reason }) =>
             Effect.succeed(
               reason === "unknown" ? redirect(context.frame.base + here(id)) : owner.outdated(request, context)
             )
@@ -129,7 +129,7 @@ export const make: Effect.Effect<
           Effect.map((delivery) =>
             redirect(`${Owner.pathOf(context.frame, context.application)}/deliveries/${delivery.id}`)
           ),
-          Effect.catchTag("SubscriptionNotFound", () => new NotFound())
+          Effect.catchTag("@startlist/core/SubscriptionNotFound", () => new NotFound())
         )
     )
 
@@ -141,7 +141,7 @@ export const make: Effect.Effect<
           owner.record(request, "application_ended", context, context.application)
         )),
         redirect(base + Owner.home)
-      ).pipe(Effect.catchTag("ApplicationNotFound", () => new NotFound()))).pipe(
+      ).pipe(Effect.catchTag("@startlist/core/ApplicationNotFound", () => new NotFound()))).pipe(
         // A form that is sent twice finds no application. The list shows that it has ended.
         Effect.catchTag("NotFound", () => Effect.succeed(redirect(base + Owner.home)))
       )

@@ -20,7 +20,7 @@ const messageOf = (url: string, failure: OperatorClient.Failure): string => {
     case "ResponseError":
       return `${url} closed the connection before the end of its response${codeOf(failure)}`
     case "UnexpectedResponse":
-      return failure.message === ""
+      return failure.reason === ""
         ? failure.status < 300 ? `${url} is not a Startlist service` : `${url} answered with status ${failure.status}`
         : failure.message
     default:

@@ -22,11 +22,15 @@ export interface Target {
   readonly token: Redacted.Redacted<string>
 }
 
-/** A response that is not the operator API's. `message` is that of its body. Empty if there is none. */
+/** A response that is not the operator API's. `reason` is the message of its body. Empty if there is none. */
 export class UnexpectedResponse extends Data.TaggedError("UnexpectedResponse")<{
   readonly status: number
-  readonly message: string
-}> {}
+  readonly reason: string
+}> {
+  override get message(): string {
+    return this.reason === "" ? `unexpected response with status ${this.status}` : this.reason
+  }
+}
 
 /** Failures of a call. */
 export type Failure = AnyError | UnexpectedResponse | HttpClientError.HttpClientError
@@ -63,8 +67,9 @@ const decodeRefused = Schema.decodeOption(Refused)
 
 const refusalOf = (status: number, body: string): AnyError | UnexpectedResponse =>
   Option.match(decodeRefused(body), {
-    onNone: () => new UnexpectedResponse({ status, message: "" }),
-    onSome: ({ errors, message }) => fromStatus(status, message, errors) ?? new UnexpectedResponse({ status, message })
+    onNone: () => new UnexpectedResponse({ status, reason: "" }),
+    onSome: ({ errors, message }) =>
+      fromStatus(status, message, errors) ?? new UnexpectedResponse({ status, reason: message })
   })
 
 const read = <A>(output: Schema.Schema<A, unknown>, response: HttpClientResponse.HttpClientResponse) =>
@@ -75,7 +80,7 @@ const read = <A>(output: Schema.Schema<A, unknown>, response: HttpClientResponse
     const decoded = status === 204
       ? Schema.decodeUnknown(output)(undefined)
       : Schema.decode(Schema.parseJson(output))(body)
-    return yield* Effect.mapError(decoded, () => new UnexpectedResponse({ status, message: "" }))
+    return yield* Effect.mapError(decoded, () => new UnexpectedResponse({ status, reason: "" }))
   })
 
 /** Calls an operation of a service. */

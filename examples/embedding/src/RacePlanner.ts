@@ -43,6 +43,21 @@ const isAuthentic = (headers: Headers, body: string, signingSecret: string, now:
     .some((one) => one.length === expected.length && timingSafeEqual(one, expected))
 }
 
+/** The body of an event. Anybody can send one, so nothing is returned for more than 64 KiB. */
+const readBody = async ({ body }: Request): Promise<string | undefined> => {
+  const decoder = new TextDecoder()
+  const reader = body?.getReader()
+  let text = ""
+  for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) {
+    text += decoder.decode(next.value, { stream: true })
+    if (text.length > 65_536) {
+      await reader?.cancel()
+      return undefined
+    }
+  }
+  return text
+}
+
 /** The callback. It processes each event once, and ignores events that are older than the stored status. */
 export const webhook =
   (state: State, { now }: Pick<Surroundings, "now">) => async (request: Request): Promise<Response> => {
@@ -51,7 +66,8 @@ export const webhook =
       if (query.get("hub.verify_token") !== verifyToken) return new Response("", { status: 403 })
       return Response.json({ "hub.challenge": query.get("hub.challenge") })
     }
-    const body = await request.text()
+    const body = await readBody(request)
+    if (body === undefined) return new Response("", { status: 413 })
     if (!isAuthentic(request.headers, body, state.signingSecret, now())) return new Response("", { status: 401 })
     const id = request.headers.get("webhook-id") ?? ""
     if (state.processed.has(id)) return new Response("")

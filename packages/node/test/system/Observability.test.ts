@@ -149,8 +149,10 @@ const checkPage = (served: ReadonlyMap<string, ReadonlySet<string>>) => {
   expect([...named].sort()).toEqual([...all].filter((name) => name.startsWith("startlist_")).sort())
 }
 
-/** Families of a connection pool and of a cluster, which the embedded database of this test does not have. */
+/** Families of a connection pool, of a cluster, and of several processes, which the service of this test does not have. */
 const ofOthers = new Map([
+  ["startlist_processes_replaced_total", new Set(["process", "reason"])],
+  ["startlist_process_answer_age_seconds", new Set(["process"])],
   ["startlist_citus_worker_up", new Set(["worker"])],
   ["startlist_database_connections", new Set(["state"])],
   ["startlist_database_waiting", new Set<string>()]

@@ -80,12 +80,14 @@ export type Acted = Data.TaggedEnum.Value<Entry, "Acted">
  * Sink of entries. Every service of the core needs it, so that nobody leaves it out by mistake.
  *
  * @example
+ * ```ts
  * import { Audit } from "@startlist/core"
  * import { Effect, Layer } from "effect"
  *
  * export const logged = Layer.succeed(Audit.Audit, {
  *   record: (entry) => Effect.logInfo(entry._tag)
  * })
+ * ```
  */
 export class Audit extends Context.Tag("@startlist/core/Audit")<Audit, Audit.Service>() {}
 

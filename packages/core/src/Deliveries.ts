@@ -17,11 +17,13 @@ import { SubscriptionNotFound } from "./Subscription.ts"
  * Finds, repeats and cancels deliveries.
  *
  * @example
+ * ```ts
  * import { Deliveries, type Delivery } from "@startlist/core"
  * import { Effect } from "effect"
  *
  * export const repeat = (id: Delivery.DeliveryId) =>
  *   Effect.flatMap(Deliveries.Deliveries, (deliveries) => deliveries.redeliver(id))
+ * ```
  */
 export class Deliveries extends Context.Tag("@startlist/core/Deliveries")<Deliveries, Deliveries.Service>() {}
 

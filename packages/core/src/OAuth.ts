@@ -53,6 +53,7 @@ export const connectedLimit = 1000
  * The use cases of the authorization-code grant.
  *
  * @example
+ * ```ts
  * import { OAuth, type TokenRequests } from "@startlist/core"
  * import { Effect } from "effect"
  *
@@ -60,6 +61,7 @@ export const connectedLimit = 1000
  *   Effect.flatMap(OAuth.OAuth, (oauth) => oauth.refresh(presented)).pipe(
  *     Effect.map(({ accessToken, refreshToken }) => [accessToken, refreshToken])
  *   )
+ * ```
  */
 export class OAuth extends Context.Tag("@startlist/core/OAuth")<OAuth, OAuth.Service>() {}
 

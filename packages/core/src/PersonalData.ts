@@ -29,11 +29,13 @@ export interface Exported {
  * Exports and erases what Startlist stores about a person.
  *
  * @example
+ * ```ts
  * import { PersonalData, type User } from "@startlist/core"
  * import { Effect } from "effect"
  *
  * export const erase = (id: User.UserId) =>
  *   Effect.flatMap(PersonalData.PersonalData, (personalData) => personalData.erase(id))
+ * ```
  */
 export class PersonalData extends Context.Tag("@startlist/core/PersonalData")<PersonalData, PersonalData.Service>() {}
 

@@ -29,12 +29,14 @@ export interface ChangedElsewhere {
  * Stores registrations, and notifies applications of their changes.
  *
  * @example
+ * ```ts
  * import { type Registration, Registrations } from "@startlist/core"
  * import { Effect } from "effect"
  *
  * export const validate = (id: Registration.RegistrationId) =>
  *   Effect.flatMap(Registrations.Registrations, (registrations) =>
  *     registrations.change(id, { registration_status: "validated" }))
+ * ```
  */
 export class Registrations extends Context.Tag("@startlist/core/Registrations")<
   Registrations,

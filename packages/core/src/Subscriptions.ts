@@ -54,11 +54,13 @@ export interface Wanted {
  * Subscribes applications to events: with an access token, or for owners and operators.
  *
  * @example
+ * ```ts
  * import { type Application, Subscriptions } from "@startlist/core"
  * import { Effect } from "effect"
  *
- * export const pause = (id: Application.ApplicationId) =>
- *   Effect.flatMap(Subscriptions.Subscriptions, (subscriptions) => subscriptions.pause(id))
+ * export const find = (id: Application.ApplicationId) =>
+ *   Effect.flatMap(Subscriptions.Subscriptions, (subscriptions) => subscriptions.findByApplication(id))
+ * ```
  */
 export class Subscriptions
   extends Context.Tag("@startlist/core/Subscriptions")<Subscriptions, Subscriptions.Service>()

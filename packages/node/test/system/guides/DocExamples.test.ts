@@ -1,4 +1,4 @@
-/** The examples in doc comments compile. */
+/** The examples in doc comments compile, and every service of the core has one. */
 import { execFile } from "node:child_process"
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
@@ -39,4 +39,15 @@ it("the examples in doc comments compile", async () => {
   const tsc = join(createRequire(import.meta.url).resolve("typescript/package.json"), "../bin/tsc")
   const run = promisify(execFile)(process.execPath, [tsc, "-p", folder, "--pretty", "false"])
   expect(await run.then(({ stdout }) => stdout, ({ stdout }: { readonly stdout: string }) => stdout)).toBe("")
+})
+
+it("every service of the core has an example", () => {
+  const folder = join(root, "packages/core/src")
+  const texts = readdirSync(folder).filter((path) => path.endsWith(".ts")).map((path) => ({
+    path,
+    text: readFileSync(join(folder, path), "utf8")
+  }))
+  const services = texts.filter(({ text }) => /\bContext\.Tag\(/.test(text) && /^export const layer\b/m.test(text))
+  expect(services.length).toBeGreaterThan(5)
+  expect(services.filter(({ text }) => !text.includes(" * @example\n")).map(({ path }) => path)).toEqual([])
 })

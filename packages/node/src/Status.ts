@@ -65,7 +65,10 @@ export const routes = Effect.fnUntraced(function*(
 
   const ready = Effect.zipRight(database.check, clock.check).pipe(
     Effect.as(Response.json(200, { status: "ready" })),
-    Effect.catchTag("ClockDiffers", () => Effect.succeed(notReady("the clock differs from that of the database"))),
+    Effect.catchTag(
+      "@startlist/node/ClockDiffers",
+      () => Effect.succeed(notReady("the clock differs from that of the database"))
+    ),
     Effect.catchAllCause(() => Effect.succeed(notReady("the database does not take writes")))
   )
 

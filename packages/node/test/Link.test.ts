@@ -32,8 +32,8 @@ describe("a channel", () => {
       const [one, other] = ends()
       Link.open(one, (question) => question === "never" ? Effect.never : Effect.fail("refused"), () => {})
       const { ask } = Link.open(other, none, () => {})
-      expect((yield* Effect.flip(ask("wrong", 60_000)))._tag).toBe("NoAnswer")
-      expect((yield* Effect.flip(ask("never", 10)))._tag).toBe("NoAnswer")
+      expect((yield* Effect.flip(ask("wrong", 60_000)))._tag).toBe("@startlist/node/NoAnswer")
+      expect((yield* Effect.flip(ask("never", 10)))._tag).toBe("@startlist/node/NoAnswer")
     }))
 
   it.live("passes on messages that need no answer, and messages of a later version", () =>

@@ -11,7 +11,7 @@ import { Users } from "@startlist/postgres/Users"
 import { partyOf } from "../data/AuditLog.ts"
 
 /** There is no such user. */
-export class UserNotFound extends Data.TaggedError("UserNotFound")<{ readonly userId: UserId }> {}
+export class UserNotFound extends Data.TaggedError("@startlist/node/UserNotFound")<{ readonly userId: UserId }> {}
 
 export class AccountErasure
   extends Context.Tag("@startlist/node/AccountErasure")<AccountErasure, AccountErasure.Service>()

@@ -52,7 +52,7 @@ export interface Options {
 }
 
 /** The service is temporarily unavailable. */
-class Away extends Schema.TaggedError<Away>("@startlist/node/Away")("Away", { message: Schema.String }) {}
+class Away extends Schema.TaggedError<Away>()("@startlist/node/Away", { message: Schema.String }) {}
 
 interface Source {
   readonly url: string
@@ -100,14 +100,14 @@ const readPatiently = (
 ): Effect.Effect<typeof Page.Type, CommandFailed> => {
   const again = readPage(source, after).pipe(
     Effect.retry({
-      while: ({ _tag }) => _tag === "Away",
+      while: ({ _tag }) => _tag === "@startlist/node/Away",
       schedule: Schedule.union(Schedule.exponential("1 second"), Schedule.spaced("10 seconds"))
     }),
-    Effect.catchTag("Away", (away) => Effect.die(away))
+    Effect.catchTag("@startlist/node/Away", (away) => Effect.die(away))
   )
   return Effect.catchTag(
     readPage(source, after),
-    "Away",
+    "@startlist/node/Away",
     ({ message }) => Effect.zipRight(printLines(`${message}: retrying`), again)
   )
 }

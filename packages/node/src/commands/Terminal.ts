@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 
 /** A failed command. The message is one line for people. */
-export class CommandFailed extends Schema.TaggedError<CommandFailed>("@startlist/node/CommandFailed")("CommandFailed", {
+export class CommandFailed extends Schema.TaggedError<CommandFailed>()("@startlist/node/CommandFailed", {
   message: Schema.String
 }) {}
 

@@ -19,7 +19,7 @@ const messageOf = (url: string, failure: OperatorClient.Failure): string => {
       return `${url} does not answer${codeOf(failure)}: is the service running there?`
     case "ResponseError":
       return `${url} closed the connection before the end of its response${codeOf(failure)}`
-    case "UnexpectedResponse":
+    case "@startlist/node/UnexpectedResponse":
       return failure.reason === ""
         ? failure.status < 300 ? `${url} is not a Startlist service` : `${url} answered with status ${failure.status}`
         : failure.message

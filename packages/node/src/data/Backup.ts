@@ -12,11 +12,11 @@ import { Database } from "@startlist/postgres/Database"
 import { masterKeyFile, operatorTokenFile } from "./Keys.ts"
 
 /** The data is in PostgreSQL, which has tools of its own for backups. */
-export class NotEmbedded extends Data.TaggedError("NotEmbedded")<{}> {}
+export class NotEmbedded extends Data.TaggedError("@startlist/node/NotEmbedded")<{}> {}
 
 /** The copy could not be written, and was removed. */
 /** Backups of the embedded database. */
-export class BackupFailed extends Data.TaggedError("BackupFailed")<{ readonly cause: unknown }> {}
+export class BackupFailed extends Data.TaggedError("@startlist/node/BackupFailed")<{ readonly cause: unknown }> {}
 
 export class Backup extends Context.Tag("@startlist/node/Backup")<Backup, Backup.Service>() {}
 

@@ -28,7 +28,7 @@ export const levelOf = (ahead: number): Level =>
   Math.abs(ahead) <= 1 ? "agrees" : Math.abs(ahead) <= Duration.toSeconds(clockTolerance) ? "differs" : "refused"
 
 /** The clock of this node differs from that of the database by more than the tolerance. */
-export class ClockDiffers extends Data.TaggedError("ClockDiffers") {}
+export class ClockDiffers extends Data.TaggedError("@startlist/node/ClockDiffers") {}
 
 /** The last comparison. */
 export interface DatabaseClock {

@@ -276,7 +276,7 @@ const checkInstallation = (configuration: Configuration) => {
     return Keys.load(configuration).pipe(
       Effect.flatMap((keys) => examineDatabase(configuration, keys)),
       Effect.catchTag(
-        "InvalidConfiguration",
+        "@startlist/node/InvalidConfiguration",
         ({ message }) =>
           Effect.succeed([bad("keys", message, "restore the file from a backup, or set MASTER_KEY and OPERATOR_TOKEN")])
       )

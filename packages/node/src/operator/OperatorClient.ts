@@ -23,7 +23,7 @@ export interface Target {
 }
 
 /** A response that is not the operator API's. `reason` is the message of its body. Empty if there is none. */
-export class UnexpectedResponse extends Data.TaggedError("UnexpectedResponse")<{
+export class UnexpectedResponse extends Data.TaggedError("@startlist/node/UnexpectedResponse")<{
   readonly status: number
   readonly reason: string
 }> {

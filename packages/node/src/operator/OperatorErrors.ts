@@ -103,7 +103,7 @@ export const toOperatorError = (error: Exclude<Known, StoreError>): AnyError => 
       return notFound("Delivery", "id", `there is no delivery ${error.deliveryId}`)
     case "@startlist/core/RegistrationNotFound":
       return notFound("Registration", "id", `there is no registration ${error.registrationId}`)
-    case "UserNotFound":
+    case "@startlist/node/UserNotFound":
       return notFound("User", "id", `there is no user ${error.userId}`)
     case "@startlist/core/InvalidApplication":
       return unprocessable("Application", error.field, error.message)

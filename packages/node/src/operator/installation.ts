@@ -20,8 +20,9 @@ const backUp = operation({
     Effect.flatMap(Backup, ({ make }) => make).pipe(
       Effect.map((folder) => ({ folder })),
       Effect.catchTags({
-        NotEmbedded: () => conflict("Backup", "", "not_embedded", "the data is in PostgreSQL: use pg_dump"),
-        BackupFailed: ({ cause }) =>
+        "@startlist/node/NotEmbedded": () =>
+          conflict("Backup", "", "not_embedded", "the data is in PostgreSQL: use pg_dump"),
+        "@startlist/node/BackupFailed": ({ cause }) =>
           Effect.zipRight(
             Effect.logError("the backup could not be written", cause),
             conflict("Backup", "", "not_written", `the backup cannot be written: ${rootMessage(cause)}`)

@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 /** The other process did not answer: it has ended, is stuck, or has another version. */
-export class NoAnswer extends Data.TaggedError("NoAnswer") {}
+export class NoAnswer extends Data.TaggedError("@startlist/node/NoAnswer") {}
 
 /** One end of a channel: `process` or `cluster.Worker`. */
 export interface End {

@@ -30,7 +30,7 @@ import { hangUps, nameVariable } from "./Member.ts"
 import * as Messages from "./ProcessMessages.ts"
 
 /** A process did not start. The message is empty if the process has printed the reason itself. */
-export class NotStarted extends Data.TaggedError("NotStarted")<{ readonly message: string }> {}
+export class NotStarted extends Data.TaggedError("@startlist/node/NotStarted")<{ readonly message: string }> {}
 
 interface Ended {
   readonly status: number
@@ -106,7 +106,7 @@ const watch = (child: Child, { metrics, name }: Vacancy) =>
     yield* Effect.logError(`process ${name} does not answer and is killed`)
     child.hung = true
     child.worker.process.kill("SIGKILL")
-  }).pipe(Effect.catchTag("NotStarted", () => Effect.void))
+  }).pipe(Effect.catchTag("@startlist/node/NotStarted", () => Effect.void))
 
 const start = (all: Set<Child>, answer: Answer, place: Vacancy): Effect.Effect<Child, never, Scope.Scope> =>
   Effect.gen(function*() {

@@ -16,7 +16,7 @@ import { contradiction, type Given, ourName, type Role, settings } from "./Setti
 
 /** The service cannot start. The message is one line that names the variable. */
 export class InvalidConfiguration
-  extends Schema.TaggedError<InvalidConfiguration>("@startlist/node/InvalidConfiguration")("InvalidConfiguration", {
+  extends Schema.TaggedError<InvalidConfiguration>()("@startlist/node/InvalidConfiguration", {
     message: Schema.String
   })
 {}

@@ -340,6 +340,18 @@ describe("a worker", () => {
       expect(yield* states).toStrictEqual(["delivered"])
     }).pipe(Effect.provide(layerWith())))
 
+  it.effect("whose clock was set back by an hour delivers immediately what was queued before, in order", () =>
+    Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("good")
+      yield* TestClock.adjust("10 hours")
+      yield* queue(applicationId, [1, 1, 2])
+      yield* TestClock.setTime(9 * 3_600_000)
+      yield* start()
+      yield* seconds(2)
+      expect(yield* states).toStrictEqual(["delivered", "delivered", "delivered"])
+      expect(yield* received(callbackUrl)).toHaveLength(3)
+    }).pipe(Effect.provide(layerWith())))
+
   it.effect("shares the work with others: several deliver everything once", () =>
     Effect.gen(function*() {
       const receivers = yield* Effect.forEach(["a", "b"], subscribe)

@@ -20,9 +20,25 @@ import { isBadValue, isRetryable, within } from "./internal/failures.ts"
 import { AfterCommit, afterCommitOf, isJoined, transactionOf, withCaller } from "./internal/caller.ts"
 import type { Parameter, Runner, Statement } from "./internal/statement.ts"
 
+/** What the database runs. */
 export type { Parameter, Statement } from "./internal/statement.ts"
 
-/** The database that the stores share. The layers of `Postgres` and `Embedded` create it; `Postgres.ready` needs it. */
+/**
+ * The database that the stores share. The layers of `Postgres` and `Embedded` create it; `Postgres.ready` needs it.
+ *
+ * @example
+ * ```ts
+ * import { Database } from "@startlist/postgres"
+ * import { Effect } from "effect"
+ *
+ * // One row with the number of live applications. It joins an open transaction.
+ * export const count = Effect.flatMap(Database.Database, ({ prefix, query }) =>
+ *   query<{ readonly count: number }>({
+ *     name: "club_applications",
+ *     text: `SELECT count(*)::integer AS count FROM ${prefix}applications WHERE state <> 'e'`
+ *   }, []))
+ * ```
+ */
 export class Database extends Context.Tag("@startlist/postgres/Database")<Database, Database.Service>() {}
 
 export declare namespace Database {
@@ -35,6 +51,7 @@ export declare namespace Database {
     readonly afterCommit: (effect: Effect.Effect<void>) => Effect.Effect<void>
     /** Signals that there may be deliveries to claim: to this node immediately, to other nodes a moment later. */
     readonly wake: Effect.Effect<void>
+    /** Hints of this and of other nodes that there may be deliveries to claim. Some may be lost. */
     readonly wakeUps: Stream.Stream<void>
     /** Whether the database runs on this thread, so that a statement blocks everything else. */
     readonly isInProcess: boolean
@@ -49,8 +66,11 @@ export declare namespace Database {
 
   /** Numbers of connections of a pool, and of statements that wait for one. */
   export interface Connections {
+    /** Used or idle. */
     readonly open: number
+    /** Not in use. */
     readonly idle: number
+    /** Statements without a connection. */
     readonly waiting: number
   }
 
@@ -190,6 +210,7 @@ const isSqlError = (error: unknown): error is SqlError =>
 /** Minimum interval between hints to other nodes. */
 const throttleMillis = 20
 
+/** Hints between the stores and the workers of this and of other nodes. */
 export interface WakeUps {
   readonly wake: Effect.Effect<void>
   readonly wakeUps: Stream.Stream<void>

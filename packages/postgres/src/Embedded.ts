@@ -25,6 +25,7 @@ import { Database, make as makeDatabase, makeWakeUps } from "./Database.ts"
 import type { Provided } from "./Postgres.ts"
 import type { Seal } from "./Seal.ts"
 
+/** The folder, and how to open it. */
 export interface Options {
   /** The data folder, which is created if it is missing. */
   readonly folder: string

@@ -13,6 +13,7 @@ import * as Pool from "./internal/pool.ts"
 import * as Migrations from "./Migrations.ts"
 import * as Postgres from "./Postgres.ts"
 
+/** The folder, the target, and how to report progress. */
 export interface Options extends Embedded.Options {
   /** The target database. Its tables must be empty; missing ones are created. */
   readonly to: Pool.Connection

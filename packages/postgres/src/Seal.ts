@@ -19,6 +19,18 @@ export class CannotOpen extends Schema.TaggedError<CannotOpen>("@startlist/postg
   }
 }
 
+/**
+ * The seal of secrets that must be recoverable.
+ *
+ * @example
+ * ```ts
+ * import { Seal } from "@startlist/postgres"
+ * import { Effect, Redacted } from "effect"
+ *
+ * export const seal = (secret: string) =>
+ *   Effect.map(Seal.Seal, ({ seal }) => seal("club:7", Redacted.make(secret)))
+ * ```
+ */
 export class Seal extends Context.Tag("@startlist/postgres/Seal")<Seal, Seal.Service>() {}
 
 export declare namespace Seal {

@@ -24,6 +24,18 @@ export class EmailTaken extends Schema.TaggedError<EmailTaken>("@startlist/postg
   email: Schema.String
 }) {}
 
+/**
+ * The users of a service that keeps them in this database.
+ *
+ * @example
+ * ```ts
+ * import { Users } from "@startlist/postgres"
+ * import { Effect } from "effect"
+ *
+ * export const invite = Effect.flatMap(Users.Users, ({ insert }) =>
+ *   insert({ role: "athlete", email: "ada@example.org", firstName: "Ada", lastName: "Lovelace" }))
+ * ```
+ */
 export class Users extends Context.Tag("@startlist/postgres/Users")<Users, Users.Service>() {}
 
 export declare namespace Users {

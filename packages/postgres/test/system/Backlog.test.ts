@@ -26,7 +26,16 @@ describe("a backlog", () => {
         const { quick, thorough } = claimStatements("startlist_")
         for (const { text } of [thorough, quick]) {
           const { rows } = yield* Effect.promise(() =>
-            admin.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [3_000_000, 4_000_000, "again", 256, 16, "{}", true])
+            admin.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [
+              3_000_000,
+              4_000_000,
+              "again",
+              256,
+              16,
+              "{}",
+              true,
+              10_000_000
+            ])
           )
           expect(touched(rows)).toBeGreaterThan(0)
           expect(touched(rows)).toBeLessThan(100)
@@ -42,11 +51,11 @@ describe("a backlog", () => {
         const { admin } = yield* unexpected
         const { quick } = claimStatements("startlist_")
         const { rows: [claimed] } = yield* Effect.promise(() =>
-          admin.query(quick.text, [1, 2, "token", 128, 256, "{}", true])
+          admin.query(quick.text, [1, 2, "token", 128, 256, "{}", true, 1000])
         )
         expect(claimed.deliveries.length).toBe(128)
         const { rows } = yield* Effect.promise(() =>
-          admin.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${quick.text}`, [1, 2, "again", 128, 256, "{}", true])
+          admin.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${quick.text}`, [1, 2, "again", 128, 256, "{}", true, 1000])
         )
         expect(touched(rows)).toBeGreaterThanOrEqual(128)
         expect(touched(rows)).toBeLessThan(1500)
@@ -60,7 +69,7 @@ describe("a backlog", () => {
         const { admin } = yield* unexpected
         const { quick } = claimStatements("startlist_")
         const { rows: [{ deliveries }] } = yield* Effect.promise(() =>
-          admin.query(quick.text, [1, 2, "token", 256, 256, "{}", true])
+          admin.query(quick.text, [1, 2, "token", 256, 256, "{}", true, 1000])
         )
         const settlements = deliveries.map((
           { id, subscription_id }: { readonly id: number; readonly subscription_id: number }

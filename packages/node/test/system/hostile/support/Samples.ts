@@ -44,7 +44,11 @@ export const known: Readonly<Record<string, unknown>> = {
   failed_since: "1970-01-01 00:00",
   since: "",
   until: "",
-  text: ""
+  text: "",
+  object: "registration:1",
+  webhook_id: "",
+  user_id: "{{userId}}",
+  all: false
 }
 
 /** Whether it has fields. */

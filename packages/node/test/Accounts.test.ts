@@ -99,7 +99,7 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
         const user = yield* register
         const again = { ...someone(), email: user.email.toUpperCase() }
         const refused = yield* Effect.either(registrar.register(again, secret("other")))
-        expect(Either.isLeft(refused) && refused.left._tag).toBe("EmailTaken")
+        expect(Either.isLeft(refused) && refused.left._tag).toBe("@startlist/postgres/EmailTaken")
         expect(yield* verifyPassword(user.email, secret("other"))).toEqual(PasswordCheck.Wrong({ user }))
         expect(yield* verifyPassword(user.email, secret("pass word"))).toEqual(
           PasswordCheck.Correct({ user, proof: expect.anything() })

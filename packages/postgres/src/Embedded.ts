@@ -60,17 +60,14 @@ export interface Image {
  * - `owner`: it belongs to the user `owner`, who could not read what this process, of the user `user`, would write.
  * - `moved`: its data was moved to a PostgreSQL server (`Move`), which `to` names.
  */
-export class EmbeddedError extends Schema.TaggedError<EmbeddedError>("@startlist/postgres/EmbeddedError")(
-  "EmbeddedError",
-  {
-    reason: Schema.Literal("absent", "locked", "version", "damaged", "inaccessible", "owner", "moved"),
-    folder: Schema.String,
-    to: Schema.optional(Schema.String),
-    owner: Schema.optional(Schema.Number),
-    user: Schema.optional(Schema.Number),
-    cause: Schema.optional(Schema.Defect)
-  }
-) {
+export class EmbeddedError extends Schema.TaggedError<EmbeddedError>()("@startlist/postgres/EmbeddedError", {
+  reason: Schema.Literal("absent", "locked", "version", "damaged", "inaccessible", "owner", "moved"),
+  folder: Schema.String,
+  to: Schema.optional(Schema.String),
+  owner: Schema.optional(Schema.Number),
+  user: Schema.optional(Schema.Number),
+  cause: Schema.optional(Schema.Defect)
+}) {
   override get message(): string {
     switch (this.reason) {
       case "absent":

@@ -29,14 +29,11 @@ export interface MigrationSet {
  * - `unreachable`: the database does not answer.
  * - `unusable`: it cannot hold the tables: it takes no writes, or has another encoding than UTF8.
  */
-export class MigrationError extends Schema.TaggedError<MigrationError>("@startlist/postgres/MigrationError")(
-  "MigrationError",
-  {
-    reason: Schema.Literal("newer", "failed", "unreachable", "unusable"),
-    step: Schema.String,
-    cause: Schema.optional(Schema.Defect)
-  }
-) {
+export class MigrationError extends Schema.TaggedError<MigrationError>()("@startlist/postgres/MigrationError", {
+  reason: Schema.Literal("newer", "failed", "unreachable", "unusable"),
+  step: Schema.String,
+  cause: Schema.optional(Schema.Defect)
+}) {
   override get message(): string {
     switch (this.reason) {
       case "newer":

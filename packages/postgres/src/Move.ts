@@ -46,7 +46,7 @@ export interface Moved {
  * - `undecided`: the target cannot tell whether an earlier move into it was committed.
  * - `failed`: a statement failed. Run the move again: it detects whether the data was committed.
  */
-export class MoveError extends Schema.TaggedError<MoveError>("@startlist/postgres/MoveError")("MoveError", {
+export class MoveError extends Schema.TaggedError<MoveError>()("@startlist/postgres/MoveError", {
   reason: Schema.Literal("elsewhere", "occupied", "busy", "differs", "undecided", "failed"),
   /** A table, a file or a database. */
   subject: Schema.String,

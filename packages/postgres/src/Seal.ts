@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"
 
 /** The value was sealed with another master key or for another owner, or is damaged. */
-export class CannotOpen extends Schema.TaggedError<CannotOpen>("@startlist/postgres/CannotOpen")("CannotOpen", {
+export class CannotOpen extends Schema.TaggedError<CannotOpen>()("@startlist/postgres/CannotOpen", {
   reason: Schema.Literal("unknown_key", "damaged")
 }) {
   override get message(): string {

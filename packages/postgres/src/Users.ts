@@ -20,7 +20,7 @@ export const NewUser = Schema.Struct({
 export type NewUser = typeof NewUser.Type
 
 /** Two users cannot have the same e-mail address, without regard to case. */
-export class EmailTaken extends Schema.TaggedError<EmailTaken>("@startlist/postgres/EmailTaken")("EmailTaken", {
+export class EmailTaken extends Schema.TaggedError<EmailTaken>()("@startlist/postgres/EmailTaken", {
   email: Schema.String
 }) {}
 

@@ -84,19 +84,19 @@ describe("the embedded database", () => {
               return [error._tag, "reason" in error ? error.reason : ""]
             })
           expect(yield* spoiled((cluster) => writeFileSync(join(cluster, "PG_VERSION"), "99\n"))).toEqual([
-            "EmbeddedError",
+            "@startlist/postgres/EmbeddedError",
             "version"
           ])
           expect(yield* spoiled((cluster) => writeFileSync(join(cluster, "PG_VERSION"), "\0\0"))).toEqual([
-            "EmbeddedError",
+            "@startlist/postgres/EmbeddedError",
             "damaged"
           ])
           expect(yield* spoiled((cluster) => truncateSync(join(cluster, "global", "pg_control"), 100))).toEqual([
-            "EmbeddedError",
+            "@startlist/postgres/EmbeddedError",
             "damaged"
           ])
           expect(yield* spoiled((cluster) => writeFileSync(join(cluster, "global", "pg_control"), Buffer.alloc(8192))))
-            .toEqual(["EmbeddedError", "damaged"])
+            .toEqual(["@startlist/postgres/EmbeddedError", "damaged"])
         })
       )
   )

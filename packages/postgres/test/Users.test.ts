@@ -40,7 +40,7 @@ for (const [name, database] of Object.entries({ embedded, postgres })) {
         for (const [mine, theirs] of [["Ada", "aDA"], ["Élan", "éLAN"]]) {
           const owner = yield* users.insert({ ...someone, email: `${mine}@Example.test` })
           const refused = yield* Effect.flip(users.insert({ ...someone, email: `${theirs}@eXample.TEST` }))
-          expect(refused._tag).toBe("EmailTaken")
+          expect(refused._tag).toBe("@startlist/postgres/EmailTaken")
           expect(yield* users.findByEmail(`${theirs}@EXAMPLE.test`)).toEqual(Option.some(owner))
         }
       }))
@@ -51,7 +51,9 @@ for (const [name, database] of Object.entries({ embedded, postgres })) {
         const insert = Effect.either(users.insert({ ...someone, email: "race@example.test" }))
         const results = yield* Effect.all(Array.from({ length: 8 }, () => insert), { concurrency: "unbounded" })
         expect(results.filter(Either.isRight)).toHaveLength(1)
-        expect(results.filter(Either.isLeft).map(({ left }) => left._tag)).toEqual(Array(7).fill("EmailTaken"))
+        expect(results.filter(Either.isLeft).map(({ left }) => left._tag)).toEqual(
+          Array(7).fill("@startlist/postgres/EmailTaken")
+        )
       }))
 
     it.effect("an unknown user is not found", () =>

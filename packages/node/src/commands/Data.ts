@@ -58,7 +58,7 @@ export const move = Command.make(
           json || total === 0 ? Effect.void : printLines(`${table}: ${copied} of ${total}`)
       }).pipe(
         Effect.mapError((error) =>
-          Storage.toConfigurationError(error._tag === "EmbeddedError" ? "DATA_DIR" : "move")(error)
+          Storage.toConfigurationError(error._tag === "@startlist/postgres/EmbeddedError" ? "DATA_DIR" : "move")(error)
         )
       )
       const files = [["MASTER_KEY_FILE", masterKeyFile(dataDir)], [

@@ -88,7 +88,7 @@ const createUser = operation({
     Registrar.pipe(
       Effect.flatMap(({ register }) => register({ role, email, firstName: first_name, lastName: last_name }, password)),
       Effect.map((user) => showUser(user)),
-      Effect.catchTag("EmailTaken", () =>
+      Effect.catchTag("@startlist/postgres/EmailTaken", () =>
         conflict("User", "email", "taken", `another user has the e-mail address ${email}`))
     )
 })

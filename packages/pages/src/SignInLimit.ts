@@ -84,6 +84,9 @@ const browserKeys = (
   }
 ]
 
+/** The outcome of a check, or the time to wait before the next one. */
+export type Limited<A> = { readonly wait: Duration.Duration } | { readonly checked: A }
+
 /** Checks passwords within limits. */
 export interface SignInLimit {
   /**
@@ -95,7 +98,7 @@ export interface SignInLimit {
     email: string,
     check: Effect.Effect<A, E>,
     isWrong: (checked: A) => boolean
-  ) => Effect.Effect<{ readonly wait: Duration.Duration } | { readonly checked: A }, E>
+  ) => Effect.Effect<Limited<A>, E>
 }
 
 /** The limits over the counters of `FailureLimit`. */
@@ -105,18 +108,32 @@ export const make: Effect.Effect<SignInLimit, never, Accounts | FailureLimit | H
   const limits = yield* PasswordLimits
   const config = yield* HttpConfig
 
-  /** Runs a check unless too many are running for the account or its network, from whatever browser. */
-  const oneOfFew = <A, E>(email: string, address: string, check: Effect.Effect<A, E>) => {
-    const running = [{ limit: checkLimit, value: accountOf(email) }, ...networkKeys(networkCheckLimit, address)]
-    return Effect.acquireUseRelease(
-      counters.take(running),
-      (wait) => Option.isSome(wait) ? Effect.succeedNone : Effect.asSome(check),
-      (wait) => Option.isSome(wait) ? Effect.void : counters.giveBack(running)
-    )
-  }
+  /** Counts a check as a wrong and as a right password, runs it, and takes back what it was not. */
+  const counted = <A, E>(
+    wrong: ReadonlyArray<Key>,
+    right: ReadonlyArray<Key>,
+    check: Effect.Effect<A, E>,
+    isWrong: (checked: A) => boolean
+  ): Effect.Effect<Limited<A>, E> =>
+    Effect.gen(function*() {
+      const wait = yield* counters.take([...wrong, ...right])
+      if (Option.isSome(wait)) return { wait: wait.value }
+      const checked = yield* check.pipe(
+        Effect.tapError(() => counters.giveBack([...wrong, ...right])),
+        // A stranger who disconnects must not use up the sign-ins of the account.
+        Effect.onInterrupt(() => counters.giveBack(right))
+      )
+      yield* counters.giveBack(isWrong(checked) ? right : wrong)
+      return { checked }
+    })
 
   return {
-    limited: (request, email, check, isWrong) =>
+    limited: <A, E>(
+      request: Request,
+      email: string,
+      check: Effect.Effect<A, E>,
+      isWrong: (checked: A) => boolean
+    ) =>
       Effect.gen(function*() {
         const device = deviceOf(request, config)
         const browser = Option.isSome(device) ? yield* accounts.recognizeBrowser(device.value, email) : Option.none()
@@ -124,19 +141,19 @@ export const make: Effect.Effect<SignInLimit, never, Accounts | FailureLimit | H
           ? browserKeys(limits, email, browser.value)
           : strangerKeys(limits, email, request.address)
         const right = [{ limit: rightLimit, value: accountOf(email) }]
-        const wait = yield* counters.take([...wrong, ...right])
-        if (Option.isSome(wait)) return { wait: wait.value }
-        const checked = yield* Effect.tapError(
-          oneOfFew(email, request.address, check),
-          () => counters.giveBack([...wrong, ...right])
+        // The first limit, so that strangers who send many guesses at once take no more than these from the others.
+        const running = [
+          { limit: checkLimit, value: accountOf(email) },
+          ...networkKeys(networkCheckLimit, request.address)
+        ]
+        return yield* Effect.acquireUseRelease(
+          counters.take(running),
+          (wait) =>
+            Option.isSome(wait)
+              ? Effect.succeed<Limited<A>>({ wait: shortly })
+              : counted(wrong, right, check, isWrong),
+          (wait) => Option.isSome(wait) ? Effect.void : counters.giveBack(running)
         )
-        if (Option.isNone(checked)) {
-          yield* counters.giveBack([...wrong, ...right])
-          return { wait: shortly }
-        }
-        // Each attempt stays counted as what it was.
-        yield* counters.giveBack(isWrong(checked.value) ? right : wrong)
-        return { checked: checked.value }
       })
   }
 })

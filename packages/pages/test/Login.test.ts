@@ -1,5 +1,5 @@
 import { describe, expect } from "@effect/vitest"
-import { Effect, TestClock } from "effect"
+import { Effect, Fiber, TestClock } from "effect"
 import * as Browser from "./support/Browser.ts"
 import { Service } from "./support/Service.ts"
 import { TestAccounts } from "@startlist/test-support/TestAccounts"
@@ -202,6 +202,30 @@ describe("/login", () => {
         expect(new Set(refused.map(({ headers }) => headers["retry-after"]))).toEqual(new Set(["1"]))
         first.cookies.delete("startlist_session")
         expect((yield* first.signIn(email)).status, "the next one").toBe(303)
+      })
+  )
+
+  testing(
+    "a guess whose sender disconnects counts as a wrong password, and not as a sign-in of the account",
+    () =>
+      Effect.gen(function*() {
+        const { passwordChecks } = yield* TestAccounts
+        const [browser, stranger] = [yield* Browser.make, yield* Browser.make]
+        yield* TestClock.adjust("1 minute")
+        const signInAgain = Effect.tap(
+          browser.signIn(email),
+          () => Effect.sync(() => browser.cookies.delete("startlist_session"))
+        )
+        yield* signInAgain
+        for (let turns = 0; turns < 60; turns++) {
+          const guess = yield* Effect.fork(stranger.signIn(email, "wrong"))
+          for (let turn = 0; turn < turns; turn++) yield* Effect.yieldNow()
+          yield* Fiber.interrupt(guess)
+        }
+        expect((yield* stranger.signIn(email, "wrong")).status, "its attempts are used up").toBe(429)
+        const before = passwordChecks()
+        for (let i = 1; i < 20; i++) expect((yield* signInAgain).status).toBe(303)
+        expect(passwordChecks() - before).toBe(19)
       })
   )
 

@@ -141,7 +141,7 @@ export const make: Effect.Effect<SignInLimit, never, Accounts | FailureLimit | H
           ? browserKeys(limits, email, browser.value)
           : strangerKeys(limits, email, request.address)
         const right = [{ limit: rightLimit, value: accountOf(email) }]
-        // The first limit, so that strangers who send many guesses at once take no more than these from the others.
+        // The first limit, so that strangers who send many parallel guesses take no more than these from the others.
         const running = [
           { limit: checkLimit, value: accountOf(email) },
           ...networkKeys(networkCheckLimit, request.address)

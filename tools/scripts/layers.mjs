@@ -1,4 +1,4 @@
-/** The layers: which package may import which, in one table. A part of `npm run check`. */
+/** The layers: which package may import which, in one table, and whose tags errors have. A part of `npm run check`. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -28,21 +28,42 @@ const elsewhere = {
 
 const imported = /^(?:import|export)\b[^"]*?\bfrom "([^"]+)"|^import "([^"]+)"|\bimport\("([^"]+)"\)/gm
 
-const wrong = Object.entries(allowed).flatMap(([folder, packages]) => {
-  const sources = join(root, folder, "src")
-  const files = readdirSync(sources, { recursive: true, encoding: "utf8" }).filter((name) => /\.tsx?$/.test(name))
-  return files.flatMap((file) =>
-    // Comments have examples, which import the package itself.
-    [...readFileSync(join(sources, file), "utf8").replace(/\/\*[\s\S]*?\*\//g, "").matchAll(imported)]
+/** The sources in a folder, each with its text without comments: their examples import the package itself. */
+const sourcesIn = (folder) =>
+  readdirSync(join(root, folder, "src"), { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.tsx?$/.test(name))
+    .map((name) => {
+      const text = readFileSync(join(root, folder, "src", name), "utf8").replace(/\/\*[\s\S]*?\*\//g, "")
+      return { path: `${folder}/src/${name}`, text }
+    })
+
+const wrongImports = Object.entries(allowed).flatMap(([folder, packages]) =>
+  sourcesIn(folder).flatMap(({ path, text }) =>
+    [...text.matchAll(imported)]
       .map(([, ...found]) => found.find((name) => name !== undefined))
       .filter((name) => {
         const [, ours] = /^@startlist\/([^/]+)/.exec(name) ?? []
         if (ours !== undefined) return !packages.includes(ours)
         return !name.startsWith(".") && elsewhere[folder]?.test(name) === false
       })
-      .map((name) => `${folder}/src/${file} imports ${name}, which is not below it (tools/scripts/layers.mjs).`)
+      .map((name) => `${path} imports ${name}, which is not below it (tools/scripts/layers.mjs).`)
   )
-})
+)
+
+/** A class of errors, with its tag if that is written where it belongs. */
+const taggedError = /class (\w+)\s+extends (?:\w+\.)?TaggedError(?:<\w+>\(\))?(?:\(\s*"([^"]*)")?/g
+
+/** An embedding server has errors of the same names, so tags say whose they are. */
+const wrongTags = readdirSync(join(root, "packages")).flatMap((name) =>
+  sourcesIn(`packages/${name}`).flatMap(({ path, text }) =>
+    [...text.matchAll(taggedError)]
+      .map(([, error, tag]) => ({ error, tag, expected: `@startlist/${name}/${error}` }))
+      .filter(({ expected, tag }) => tag !== expected)
+      .map(({ error, expected, tag }) => `${path}: the tag of ${error} is "${tag}". Make it "${expected}".`)
+  )
+)
+
+const wrong = [...wrongImports, ...wrongTags]
 
 if (wrong.length > 0) {
   console.error(wrong.join("\n"))

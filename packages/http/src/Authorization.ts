@@ -32,7 +32,7 @@ import { HttpConfig } from "./HttpConfig.ts"
 export type Fields = ReadonlyArray<readonly [name: string, value: string]>
 
 /** Why the user cannot be sent back to the application (RFC 6749 §4.1.2.1): the reason is for the user. */
-export class NotRedirectable extends Data.TaggedError("NotRedirectable")<{
+export class NotRedirectable extends Data.TaggedError("@startlist/http/NotRedirectable")<{
   readonly reason:
     | InvalidRedirect["reason"]
     | "repeated_client_id"

@@ -74,7 +74,7 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
       const interrupt = run(Effect.suspend(() => handler(request)), (exit) => {
         release()
         // Even a moment with a client that sends single bytes costs more than it is worth.
-        answer(outgoing, exit, refused?._tag === "Fragmented" ? 0 : undefined)
+        answer(outgoing, exit, refused?._tag === "@startlist/http/Fragmented" ? 0 : undefined)
       })
       if (interrupt !== undefined) release = watch(interrupt, outgoing, request)
     }

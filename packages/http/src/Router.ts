@@ -108,7 +108,9 @@ const toHandler = (
 
   const answer = (request: Request, captured: ReadonlyArray<string>): Effect.Effect<Response> => {
     const { refusal } = request
-    if (refusal !== undefined && !(always && refusal._tag === "Busy")) return Effect.succeed(refuse(request, refusal))
+    if (refusal !== undefined && !(always && refusal._tag === "@startlist/http/Busy")) {
+      return Effect.succeed(refuse(request, refusal))
+    }
     if (!isIdentity.test(header(request, "content-encoding") ?? "")) return Effect.succeed(refuse(request, encoded))
     const endpoint = endpoints.get(request.method)
     if (endpoint === undefined) return Effect.succeed(refuse(request, notAllowed))

@@ -70,7 +70,7 @@ describe("a consent page of another server", () => {
           repeated_redirect_uri: `${queryOf(world)}&redirect_uri=https%3A%2F%2Fevil.test%2F`
         }
         for (const [reason, query] of Object.entries(reasons)) {
-          expect(yield* problemOf(query)).toMatchObject({ _tag: "NotRedirectable", reason })
+          expect(yield* problemOf(query)).toMatchObject({ _tag: "@startlist/http/NotRedirectable", reason })
         }
       })
   )

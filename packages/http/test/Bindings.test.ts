@@ -122,9 +122,9 @@ describe("a body that breaks off gets 408, and no endpoint gets its beginning", 
 describe("the Web binding reads the head of a request before its body", () => {
   const named = (count: number) => Array.from({ length: count }, (_, i) => [`a${i}`, ""] as const)
   const cases = [
-    ["a header of one value that came twice", [["content-type", "a/b, a/b"]], 400, "Repeated"],
-    ["more than a hundred headers", named(101), 431, "TooManyHeaders"],
-    ["a length that is never read", [["content-length", "1048577"]], 413, "TooLarge"]
+    ["a header of one value that came twice", [["content-type", "a/b, a/b"]], 400, "@startlist/http/Repeated"],
+    ["more than a hundred headers", named(101), 431, "@startlist/http/TooManyHeaders"],
+    ["a length that is never read", [["content-length", "1048577"]], 413, "@startlist/http/TooLarge"]
   ] as const
 
   for (const [what, headers, status, refusal] of cases) {

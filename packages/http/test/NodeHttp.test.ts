@@ -120,7 +120,7 @@ describe("limits of the node:http binding", () => {
       const port = yield* Effect.flatMap(listener(handler, options), listen)
       const late = yield* send(port, "/")
       expect([late.status, late.headers["retry-after"], late.headers["connection"]]).toEqual([503, "5", "close"])
-      expect((yield* send(port, "/")).body).toBe("Busy")
+      expect((yield* send(port, "/")).body).toBe("@startlist/http/Busy")
       yield* Deferred.succeed(held, undefined)
     }))
 
@@ -150,7 +150,7 @@ describe("limits of the node:http binding", () => {
       const first = yield* Effect.fork(send(port, "/"))
       yield* Deferred.await(started)
       const refused = yield* send(port, "/")
-      expect([refused.status, refused.headers["retry-after"], refused.body]).toEqual([503, "1", "Busy"])
+      expect([refused.status, refused.headers["retry-after"], refused.body]).toEqual([503, "1", "@startlist/http/Busy"])
       expect((yield* send(port, "/health")).status).toBe(200)
       yield* Deferred.succeed(held, undefined)
       expect((yield* Fiber.join(first)).body).toBe("served")

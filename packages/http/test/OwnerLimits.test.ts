@@ -82,7 +82,7 @@ describe("validations of callbacks", () => {
         made[id % 2 === 0 ? 0 : 1].validate({ id: ApplicationId.make(id), ownerId: UserId.make(id) }, answer)
       const slow = yield* Effect.forEach(ids(64), (id) => Effect.fork(validate(id, Effect.never)))
       yield* Effect.yieldNow()
-      expect(yield* Effect.flip(validate(65, Effect.void))).toMatchObject({ _tag: "Busy" })
+      expect(yield* Effect.flip(validate(65, Effect.void))).toMatchObject({ _tag: "@startlist/http/Busy" })
       expect(Refusal.describe(new Refusal.Busy())).toMatchObject({ status: 503, headers: { "retry-after": "1" } })
       yield* Effect.forEach(slow.slice(0, 1), Fiber.interrupt)
       yield* validate(65, Effect.void)

@@ -61,7 +61,7 @@ export interface UnreliableNetwork extends FaultPlan.Control<Fault> {
 }
 
 /** The connection ended without an answer. */
-class Lost extends Data.TaggedError("Lost")<{ readonly message: string }> {}
+class Lost extends Data.TaggedError("@startlist/testing/Lost")<{ readonly message: string }> {}
 
 /** Sends a request with a fault. Returns the answer that the client gets. */
 const carry = (fault: Fault | undefined, send: () => Promise<Response>): Effect.Effect<Response, Lost> => {

@@ -24,7 +24,7 @@ export interface Node {
 }
 
 /** No fiber can run and no timer is left: a fiber waits forever. */
-export class Stuck extends Data.TaggedError("Stuck")<{ readonly message: string }> {}
+export class Stuck extends Data.TaggedError("@startlist/testing/Stuck")<{ readonly message: string }> {}
 
 export declare namespace VirtualTime {
   export interface Service {

@@ -77,10 +77,10 @@ export const make = (run: Run): Effect.Effect<Consents, never, Audit | HttpConfi
           Effect.flatMap((asked): Effect.Effect<A | Refused, StoreError> => use(asked)),
           Effect.catchTags({
             "@startlist/core/AuthorizationRefused": (refused) => refuse(sentBack(sendBack(refused))),
-            NotRedirectable: ({ reason }) => refuse({ reason }),
-            Malformed: () => refuse({ reason: "malformed" }),
-            TooLarge: () => refuse({ reason: "malformed" }),
-            UnsupportedMediaType: () => refuse({ reason: "malformed" })
+            "@startlist/http/NotRedirectable": ({ reason }) => refuse({ reason }),
+            "@startlist/http/Malformed": () => refuse({ reason: "malformed" }),
+            "@startlist/http/TooLarge": () => refuse({ reason: "malformed" }),
+            "@startlist/http/UnsupportedMediaType": () => refuse({ reason: "malformed" })
           })
         )
       )

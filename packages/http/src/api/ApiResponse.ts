@@ -74,19 +74,19 @@ export const error = (
 ): Response => json(status, errorBody(status, message, errors), headers)
 
 const codes: Readonly<Record<(Refusal | StoreError)["_tag"], string>> = {
-  NotFound: "not_found",
-  ExtraSlashes: "not_found",
-  MethodNotAllowed: "method_not_allowed",
-  TooLarge: "too_large",
-  UnsupportedMediaType: "unsupported_media_type",
-  UnsupportedEncoding: "unsupported_encoding",
-  Malformed: "malformed",
-  Repeated: "repeated",
-  Contradictory: "repeated",
-  TooManyHeaders: "too_many_headers",
-  Fragmented: "fragmented",
-  TooMany: "too_many_requests",
-  Busy: "unavailable",
+  "@startlist/http/NotFound": "not_found",
+  "@startlist/http/ExtraSlashes": "not_found",
+  "@startlist/http/MethodNotAllowed": "method_not_allowed",
+  "@startlist/http/TooLarge": "too_large",
+  "@startlist/http/UnsupportedMediaType": "unsupported_media_type",
+  "@startlist/http/UnsupportedEncoding": "unsupported_encoding",
+  "@startlist/http/Malformed": "malformed",
+  "@startlist/http/Repeated": "repeated",
+  "@startlist/http/Contradictory": "repeated",
+  "@startlist/http/TooManyHeaders": "too_many_headers",
+  "@startlist/http/Fragmented": "fragmented",
+  "@startlist/http/TooMany": "too_many_requests",
+  "@startlist/http/Busy": "unavailable",
   "@startlist/core/StoreError": "unavailable"
 }
 

@@ -22,7 +22,7 @@ const withoutError = (response: Response): Response => ({ ...response, body: "{}
 const refuseWithoutError: Refuse = (request, error) => {
   const refused = OAuthResponse.refuse(request, error)
   // A wrong path is not this endpoint.
-  return error._tag === "ExtraSlashes" ? refused : withoutError(refused)
+  return error._tag === "@startlist/http/ExtraSlashes" ? refused : withoutError(refused)
 }
 
 /** The route of the revocation endpoint. */

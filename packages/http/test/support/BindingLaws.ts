@@ -321,7 +321,7 @@ export const suite = (name: string, serveWith: Serve): void => {
             body: "a=b",
             headers: { "content-encoding": encoding }
           })
-          expect([encoding, answer.status, answer.body]).toEqual([encoding, 415, "UnsupportedEncoding"])
+          expect([encoding, answer.status, answer.body]).toEqual([encoding, 415, "@startlist/http/UnsupportedEncoding"])
         }
         for (const encoding of ["identity", "IDENTITY", ""]) {
           const answer = yield* send(port, "/", {
@@ -333,7 +333,7 @@ export const suite = (name: string, serveWith: Serve): void => {
         }
         for (const path of ["//health", "/health/", "///health//?a=b"]) {
           const answer = yield* send(port, path)
-          expect([path, answer.status, answer.body]).toEqual([path, 404, "ExtraSlashes"])
+          expect([path, answer.status, answer.body]).toEqual([path, 404, "@startlist/http/ExtraSlashes"])
         }
       }))
 

@@ -25,7 +25,7 @@ import * as Page from "./Page.ts"
 const path = "/oauth/authorize"
 
 /** The address is too long for sign-in. */
-class TooLong extends Data.TaggedError("TooLong") {}
+class TooLong extends Data.TaggedError("@startlist/pages/TooLong") {}
 
 type NotRedirectable = Authorization.NotRedirectable
 

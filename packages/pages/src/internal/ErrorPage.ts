@@ -34,19 +34,19 @@ export interface ErrorPages {
 }
 
 const kinds: Readonly<Record<(Refusal | StoreError)["_tag"], ErrorKind>> = {
-  NotFound: "notFound",
-  ExtraSlashes: "notFound",
-  MethodNotAllowed: "methodNotAllowed",
-  TooLarge: "tooLarge",
-  UnsupportedMediaType: "badRequest",
-  UnsupportedEncoding: "badRequest",
-  Malformed: "badRequest",
-  Repeated: "badRequest",
-  Contradictory: "badRequest",
-  TooManyHeaders: "badRequest",
-  Fragmented: "badRequest",
-  TooMany: "tooMany",
-  Busy: "unavailable",
+  "@startlist/http/NotFound": "notFound",
+  "@startlist/http/ExtraSlashes": "notFound",
+  "@startlist/http/MethodNotAllowed": "methodNotAllowed",
+  "@startlist/http/TooLarge": "tooLarge",
+  "@startlist/http/UnsupportedMediaType": "badRequest",
+  "@startlist/http/UnsupportedEncoding": "badRequest",
+  "@startlist/http/Malformed": "badRequest",
+  "@startlist/http/Repeated": "badRequest",
+  "@startlist/http/Contradictory": "badRequest",
+  "@startlist/http/TooManyHeaders": "badRequest",
+  "@startlist/http/Fragmented": "badRequest",
+  "@startlist/http/TooMany": "tooMany",
+  "@startlist/http/Busy": "unavailable",
   "@startlist/core/StoreError": "unavailable"
 }
 
@@ -83,7 +83,7 @@ export const make: Effect.Effect<ErrorPages, never, HttpConfig> = Effect.gen(fun
     show,
     refuse: (request, refusal) => {
       const { headers, status } = describe(refusal)
-      const again = refusal._tag === "ExtraSlashes" ? { again: withQuery(refusal.meant, request) } : {}
+      const again = refusal._tag === "@startlist/http/ExtraSlashes" ? { again: withQuery(refusal.meant, request) } : {}
       const kind = status === 400 ? "badRequest" : kinds[refusal._tag]
       return show(request, status, kind, { headers, ...again })
     },

@@ -275,7 +275,7 @@ export const make: Effect.Effect<
         Effect.catchTags({
           "@startlist/core/AlreadySubscribed": () => subscribedBefore(false),
           // The form was sent twice, and the first request still waits for the callback.
-          TooMany: (refusal) =>
+          "@startlist/http/TooMany": (refusal) =>
             subscribedBefore(true).pipe(Effect.filterOrFail(({ status }) => status === 303, () => refusal)),
           "@startlist/core/ApplicationNotFound": () => Effect.succeed(owner.outdated(request, context)),
           "@startlist/core/InvalidCallbackUrl": ({ reason }) => refuse(reason),

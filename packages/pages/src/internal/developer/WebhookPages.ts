@@ -143,7 +143,7 @@ export const make: Effect.Effect<
         redirect(base + Owner.home)
       ).pipe(Effect.catchTag("@startlist/core/ApplicationNotFound", () => new NotFound()))).pipe(
         // A form that is sent twice finds no application. The list shows that it has ended.
-        Effect.catchTag("NotFound", () => Effect.succeed(redirect(base + Owner.home)))
+        Effect.catchTag("@startlist/http/NotFound", () => Effect.succeed(redirect(base + Owner.home)))
       )
 
   const { refuse } = owner

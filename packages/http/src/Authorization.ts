@@ -86,6 +86,7 @@ export const fieldsOf = (parameters: Parameters): Fields =>
 
 /** The form of a consent page: its address, and the hidden fields that send the request again. */
 export interface Form {
+  /** Its path, with a query for values that have line breaks. */
   readonly action: string
   readonly fields: Fields
 }

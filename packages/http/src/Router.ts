@@ -21,6 +21,7 @@ export interface Route {
   readonly path: string
   /** By method. `HEAD` is added where there is a `GET`. */
   readonly methods: Readonly<Record<string, Endpoint>>
+  /** The format of all refusals at this path. */
   readonly refuse: Refuse
   /** Whether it is served even while the server is overloaded, as a health check is. Default: no. */
   readonly always?: boolean

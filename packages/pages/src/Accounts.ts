@@ -18,6 +18,7 @@ export type PasswordCheck = Data.TaggedEnum<{
   Wrong: { readonly user: User }
   Unknown: {}
 }>
+/** Makes outcomes of a password check, and tells them apart with `$match`. */
 export const PasswordCheck = Data.taggedEnum<PasswordCheck>()
 
 /**
@@ -29,6 +30,7 @@ export type PasswordChange = Data.TaggedEnum<{
   Refused: {}
   Unacceptable: {}
 }>
+/** Makes outcomes of a new password, and tells them apart with `$match`. */
 export const PasswordChange = Data.taggedEnum<PasswordChange>()
 
 /** Maximum number of sessions of a user. */
@@ -36,6 +38,7 @@ export const maxSessions = 50
 
 /** A browser that is signed in. The identifier cannot be used to sign in. */
 export interface Session {
+  /** What `endById` takes. */
   readonly id: string
   readonly startedAt: DateTime.Utc
   /** Accurate to some minutes. */

@@ -9,7 +9,9 @@ import type { Refuse } from "../Router.ts"
 
 /** An error of one field. `code` never changes its meaning; `message` is for people. */
 export interface Problem {
+  /** What the request is about, for example `WebhookSubscription`. */
   readonly resource: string
+  /** The parameter or header. Empty if it is the whole request. */
   readonly field: string
   readonly code: string
   readonly message: string

@@ -18,6 +18,7 @@ import * as OAuthResponse from "./OAuthResponse.ts"
 export interface PresentedClient {
   readonly parameters: Parameters
   readonly client: ClientCredentials
+  /** Whether the credentials were in the header `Authorization`. */
   readonly usedBasic: boolean
 }
 

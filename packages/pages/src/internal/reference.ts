@@ -84,6 +84,7 @@ export interface Field {
   readonly description: string
 }
 
+/** An answer of an operation, for example `200`. */
 export interface Answer {
   readonly status: string
   readonly description: string
@@ -91,6 +92,7 @@ export interface Answer {
   readonly example: string
 }
 
+/** An operation as its page describes it. */
 export interface Operation {
   /** Unique in its group: the fragment of its heading. */
   readonly id: string
@@ -108,6 +110,7 @@ export interface Operation {
   readonly answerFields: ReadonlyArray<Field>
 }
 
+/** The operations of one page. */
 export interface Group {
   readonly name: string
   readonly description: string

@@ -75,6 +75,7 @@ const latencyOf = ({ latency }: AttemptHour, top: number): ReadonlyArray<Part> =
     ]
   })
 
+/** The attempts of these hours: how many were delivered and failed, and how long receivers took. */
 export const AttemptChart = ({ hours, locale }: {
   readonly hours: ReadonlyArray<AttemptHour>
   readonly locale: Locale

@@ -82,6 +82,7 @@ const parseInstant = (typed: string): Option.Option<DateTime.Utc> => {
   return date === undefined ? Option.none() : DateTime.make(`${date}T${time}Z`)
 }
 
+/** The routes of the page of deliveries, and of its forms. */
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,

@@ -23,6 +23,7 @@ import { TooMany } from "@startlist/http/Refusal"
 /** What an owner looks for. */
 export type Search = Omit<DeliverySearch, "applicationId" | "among">
 
+/** The deliveries of an application, for its owner: searches, the chart of the last day, and redeliveries. */
 export class SentDeliveries extends Context.Tag("@startlist/pages/SentDeliveries")<
   SentDeliveries,
   SentDeliveries.Service
@@ -89,6 +90,7 @@ const emptyHour = (startsAt: DateTime.Utc): AttemptHour => ({
   latency: Option.none()
 })
 
+/** Searches of one owner run one after the other. Charts are remembered for a minute. */
 export const make: Effect.Effect<SentDeliveries.Service, never, Deliveries> = Effect.gen(function*() {
   const deliveries = yield* Deliveries
   const inTurn = makeTurns()

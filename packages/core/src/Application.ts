@@ -18,10 +18,7 @@ export type ApplicationId = typeof ApplicationId.Type
 
 const Link = Schema.optionalWith(Schema.String, { exact: true })
 
-/**
- * Addresses that users see before they allow an application: https, at most 255 characters each. A change leaves
- * addresses that it does not name, and removes those that it names as empty.
- */
+/** Addresses that users see: https, at most 255 characters each. In a change, an empty one removes the present one. */
 export const Links = Schema.Struct({ website: Link, privacyPolicy: Link, logo: Link })
 export type Links = typeof Links.Type
 
@@ -60,10 +57,7 @@ export type ApplicationState = Pick<Application, "epoch" | "state">
 export const NewApplication = Application.omit("id", "version", "state", "epoch")
 export type NewApplication = typeof NewApplication.Type
 
-/**
- * The secrets that sign the events of an application (Standard Webhooks). They stay the same when the subscription
- * changes. They are a record of their own, because they change separately from the application.
- */
+/** The secrets that sign the events of an application (Standard Webhooks): a record that changes separately from it. */
 export const SigningSecrets = Schema.Struct({
   applicationId: ApplicationId,
   version: Version,
@@ -101,10 +95,7 @@ export declare namespace ApplicationStore {
       readonly after: Option.Option<ApplicationId>
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<Application>, StoreError>
-    /**
-     * Stores an application with its first signing secret. `Conflict` if its client secret belongs to an earlier one,
-     * `UserErased` if its owner was erased (`PersonStore`).
-     */
+    /** `Conflict` if its client secret belongs to an earlier one, `UserErased` if its owner was erased. */
     readonly insert: (
       application: NewApplication,
       signingSecret: Redacted.Redacted<string>
@@ -173,10 +164,7 @@ export const checkLinks = ({ logo, privacyPolicy, website }: Links = {}): Either
 const withoutPort = (uri: string): string =>
   uri.replace(/^(https?:\/\/(?:127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/, "$1")
 
-/**
- * Whether the browser may be sent to `uri`: exact string equality with a registered one, but for the port on loopback
- * (RFC 9700 §2.1, RFC 8252 §7.3), or any address on loopback if the policy accepts it.
- */
+/** Whether `uri` is registered, but for a port on loopback (RFC 9700 §2.1, RFC 8252 §7.3), or the policy accepts it. */
 export const acceptsRedirect = (application: Application, uri: string, policy: Policy.Service): boolean =>
   findRepeated(uri) === undefined && (application.redirectUris.includes(uri) ||
     (isLoopback(uri) &&

@@ -54,12 +54,10 @@ export interface Rotation {
 
 /**
  * Registers, changes and ends applications.
- *
  * @example
  * ```ts
  * import { Applications, type User } from "@startlist/core"
  * import { Effect } from "effect"
- *
  * export const register = (ownerId: User.UserId) =>
  *   Effect.flatMap(Applications.Applications, (applications) =>
  *     applications.create(ownerId, { name: "Race Day", redirectUris: [], requirePkce: true }))

@@ -78,12 +78,10 @@ export type Acted = Data.TaggedEnum.Value<Entry, "Acted">
 
 /**
  * Sink of entries. Every service of the core needs it, so that nobody leaves it out by mistake.
- *
  * @example
  * ```ts
  * import { Audit } from "@startlist/core"
  * import { Effect, Layer } from "effect"
- *
  * export const logged = Layer.succeed(Audit.Audit, {
  *   record: (entry) => Effect.logInfo(entry._tag)
  * })
@@ -101,9 +99,6 @@ export declare namespace Audit {
 /** Keeps no entries. */
 export const none: Layer.Layer<Audit> = Layer.succeed(Audit, { record: () => Effect.void })
 
-/**
- * Makes a change together with its entry uninterruptible: a client that disconnects cannot cause a change without an
- * entry. The request itself ends immediately.
- */
+/** Makes a change and its entry uninterruptible: a client that disconnects cannot cause a change without an entry. */
 export const uninterrupted = <A, E, R>(change: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.disconnect(Effect.uninterruptible(change))

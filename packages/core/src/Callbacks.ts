@@ -10,10 +10,7 @@ import type * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import * as Runtime from "effect/Runtime"
 
-/**
- * Outcome of one request to a callback. `detail` is for the subscription's owner and has at most 200 characters. It
- * contains only texts that the callback sent or that its owner knows.
- */
+/** Outcome of one request. `detail`: at most 200 characters, only texts that the callback sent or its owner knows. */
 export type Answer = Data.TaggedEnum<{
   /** `body` is the beginning for a delivery (at most 200 characters), or all for a validation (at most 4 KiB). */
   Answered: {
@@ -33,6 +30,9 @@ export type Answer = Data.TaggedEnum<{
 }>
 export const Answer = Data.taggedEnum<Answer>()
 
+/** Recorded outcomes of requests without an answer. */
+export const outcomes = { TimedOut: "timeout", Unreachable: "unreachable", Forbidden: "forbidden_address" } as const
+
 /** The answer to a request that fails by a bug of this service. */
 export const broken: Answer = Answer.Unreachable({ detail: "internal error of the sender" })
 
@@ -40,10 +40,7 @@ export const broken: Answer = Answer.Unreachable({ detail: "internal error of th
 export const reportBug = (cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   Effect.logError("a request to a callback failed by a bug of Startlist", cause)
 
-/**
- * Why a callback URL cannot be called. `international_name`: its host is not in the ASCII form. `trailing_dot`: its host
- * ends with a dot. `characters`: one of them must be encoded with a percent sign. `invalid`: anything else.
- */
+/** Why a callback URL cannot be called: `international_name`, not ASCII; `characters`, not percent-encoded. */
 export type UrlProblem = "invalid" | "international_name" | "trailing_dot" | "characters"
 
 /** The validation GET (requirements §4.7). */
@@ -116,10 +113,7 @@ export declare namespace Callbacks {
     readonly validate: (validation: Validation) => Effect.Effect<Answer>
     /** Sends the POST of one attempt. */
     readonly deliver: (post: Post) => Effect.Effect<Answer>
-    /**
-     * `deliver` without a fiber, which would add about 25 % to the cost of a request. The worker uses it if it is
-     * there. A wrapper that changes `deliver` must change this, too, or leave it out.
-     */
+    /** `deliver` without a fiber, which adds about 25 % to the cost. A wrapper of `deliver` must wrap or omit it. */
     readonly begin?: Begin<Post>
     /** Why a callback URL cannot be called at all: its scheme and form, not its address. None if it can. */
     readonly problem: (callbackUrl: string) => Option.Option<UrlProblem>

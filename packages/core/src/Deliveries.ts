@@ -15,12 +15,10 @@ import { SubscriptionNotFound } from "./Subscription.ts"
 
 /**
  * Finds, repeats and cancels deliveries.
- *
  * @example
  * ```ts
  * import { Deliveries, type Delivery } from "@startlist/core"
  * import { Effect } from "effect"
- *
  * export const repeat = (id: Delivery.DeliveryId) =>
  *   Effect.flatMap(Deliveries.Deliveries, (deliveries) => deliveries.redeliver(id))
  * ```
@@ -50,10 +48,7 @@ export declare namespace Deliveries {
     readonly redeliver: (
       id: DeliveryId
     ) => Effect.Effect<Delivery, DeliveryNotFound | SubscriptionNotFound | StoreError>
-    /**
-     * Delivers a part of many events again (`DeliveryQueue.again`). `next` is where the next part begins, if there may be
-     * more. It can be repeated, also by two operators at the same time: it skips repeated deliveries and delivered repeats.
-     */
+    /** Delivers a part of many events again (`DeliveryQueue.again`). `next` begins the next part. May be repeated. */
     readonly redeliverMany: (wanted: Redelivery) => Effect.Effect<
       { readonly redelivered: number; readonly skipped: number; readonly next: Option.Option<DeliveryId> },
       StoreError

@@ -6,7 +6,7 @@ import type * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { ApplicationId } from "./Application.ts"
-import type { Answer } from "./Callbacks.ts"
+import { type Answer, outcomes } from "./Callbacks.ts"
 import { Event } from "./Event.ts"
 import type { Policy } from "./Policy.ts"
 import { maxId, type StoreError } from "./Store.ts"
@@ -16,10 +16,7 @@ import { SubscriptionId } from "./Subscription.ts"
 export const DeliveryId = Schema.Int.pipe(Schema.between(1, maxId), Schema.brand("@startlist/DeliveryId"))
 export type DeliveryId = typeof DeliveryId.Type
 
-/**
- * `pending` until a 200 (`delivered`), the last failure (`exhausted`), the end of its subscription (`cancelled`), or
- * too many claims without an outcome (`set_aside`).
- */
+/** `exhausted` by the last failure, `cancelled` with its subscription, `set_aside` by claims without an outcome. */
 export const State = Schema.Literal("pending", "delivered", "exhausted", "cancelled", "set_aside")
 export type State = typeof State.Type
 
@@ -133,10 +130,7 @@ export declare namespace DeliveryStore {
       since: DateTime.Utc,
       among: number
     ) => Effect.Effect<ReadonlyArray<AttemptHour>, StoreError>
-    /**
-     * The events of an application, oldest first, at most `limit`. A reader that continues from the last position sees
-     * each event exactly once, and events about one object in order, whatever commits in between (law 12).
-     */
+    /** The events of an application, oldest first: each exactly once for a reader that continues, in order (law 12). */
     readonly log: (request: LogRequest) => Effect.Effect<ReadonlyArray<LogEntry>, UnknownPosition | StoreError>
     /** The newest later delivery of the same event to the same subscription: of those delivered, if there are any. */
     readonly repeats: (of: ReadonlyArray<Delivery>) => Effect.Effect<ReadonlyMap<DeliveryId, Delivery>, StoreError>
@@ -151,26 +145,12 @@ const excerpt = (text: string): string => text.slice(0, 200).replace(/[\p{Cc}\p{
 /** The outcome of an attempt. Delivered: exactly 200, with complete headers, within the time (requirements §6.3). */
 const toAttempt = (answer: Answer, at: DateTime.Utc, ended: DateTime.Utc, policy: Policy.Service): Attempt => {
   const durationMs = Math.max(0, ended.epochMillis - at.epochMillis)
-  const base = { at, durationMs, status: Option.none() }
-  const failed = (outcome: Attempt["outcome"], detail: string) => ({ ...base, outcome, detail: excerpt(detail) })
-  switch (answer._tag) {
-    case "TimedOut":
-      return failed("timeout", answer.detail)
-    case "Unreachable":
-      return failed("unreachable", answer.detail)
-    case "Forbidden":
-      return failed("forbidden_address", answer.detail)
-    case "Answered": {
-      const late = answer.afterMs > Duration.toMillis(policy.callbackTimeout)
-      return {
-        at,
-        durationMs,
-        outcome: late ? "timeout" : answer.status === 200 ? "delivered" : "rejected",
-        status: Option.some(answer.status),
-        detail: excerpt(answer.body)
-      }
-    }
+  if (answer._tag !== "Answered") {
+    return { at, durationMs, outcome: outcomes[answer._tag], status: Option.none(), detail: excerpt(answer.detail) }
   }
+  const late = answer.afterMs > Duration.toMillis(policy.callbackTimeout)
+  const outcome = late ? "timeout" : answer.status === 200 ? "delivered" : "rejected"
+  return { at, durationMs, outcome, status: Option.some(answer.status), detail: excerpt(answer.body) }
 }
 
 /** The pause before the next attempt, spread by `random` in [0, 1). `Retry-After` is limited to [base, 2 × base]. */

@@ -60,9 +60,8 @@ export declare namespace DeliveryQueue {
      */
     readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<Claimed>, StoreError>
     /**
-     * Records attempts, ends the claims and resets their counts. Leaves out a settlement whose claim is not the
-     * delivery's current one, because another worker claimed it or it was cancelled. Returns the recorded identifiers,
-     * each once.
+     * Records attempts, ends the claims and resets their counts. Leaves out settlements whose claim is not the current
+     * one: another worker claimed, or it was cancelled. Returns the recorded identifiers, each once.
      */
     readonly settle: (settlements: ReadonlyArray<Settlement>) => Effect.Effect<ReadonlyArray<DeliveryId>, StoreError>
     /**

@@ -34,10 +34,7 @@ export const Updates = Schema.Struct({
 })
 export type Updates = typeof Updates.Type
 
-/**
- * The place of an event among those about its object, sent as `startlist-sequence` (law 6): the version of the changed
- * record, or a number of the embedding server. It grows, with gaps.
- */
+/** The place of an event among those about its object, sent as `startlist-sequence` (law 6). It grows, with gaps. */
 export const Sequence = Schema.Int.pipe(Schema.between(0, maxId))
 
 /** A change or a revocation. One event may be delivered to several applications. */

@@ -84,10 +84,8 @@ export interface Consent extends Pick<AuthorizationRequest, "challenge" | "redir
 }
 
 /**
- * Adds a pending code to the present life of the grant, or begins a new life.
- *
- * A consent to an active grant changes nothing else until its code is redeemed. If the user has another role since,
- * the consent begins a new life: tokens have the role of their life.
+ * Adds a pending code to the present life of the grant, or begins a new life, also if the user has another role since:
+ * tokens have the role of their life. Tokens of an active grant stay until the code is redeemed.
  */
 export const consent = (
   existing: Option.Option<Grant>,
@@ -149,10 +147,7 @@ export const revokeLine = (grant: Grant): Change =>
 /** Ends this life of the grant: its codes and tokens are invalid when the change is saved. */
 export const revoke = (grant: Grant): Change => withoutRefresh(grant, { status: "revoked", access: [], codes: [] })
 
-/**
- * Revokes on behalf of the user. Notifies the application if the user is an athlete or organizer (requirements §6.1).
- * Other roles cause no event.
- */
+/** Revokes on behalf of the user. The application of an athlete or organizer is notified (requirements §6.1). */
 export const revokeByUser = (grant: Grant, origin: EventOrigin): Change => ({
   ...revoke(grant),
   outgoing: grant.role === "athlete" || grant.role === "organizer"
@@ -184,10 +179,7 @@ export declare namespace GrantStore {
       applicationId: ApplicationId,
       limit: number
     ) => Effect.Effect<ReadonlyArray<Grant>, StoreError>
-    /**
-     * Saves `change.grant` over its previous version, if any, with the deliveries of its events, all or nothing. A first
-     * version of an erased user is a `Conflict` (`PersonStore`).
-     */
+    /** Saves the grant and the deliveries, all or nothing. A first version of an erased user is a `Conflict`. */
     readonly save: (change: Change) => Effect.Effect<void, Conflict | StoreError>
   }
 }

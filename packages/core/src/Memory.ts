@@ -1,7 +1,6 @@
 /**
- * All stores in memory, for tests and small programs. They are the reference for other stores.
- *
- * Every method is one synchronous step over plain maps, so it is atomic. `save` compares versions like a database.
+ * All stores in memory, for tests and small programs: the reference for other stores. Every method is one synchronous
+ * step over plain maps, so it is atomic. `save` compares versions like a database.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -51,16 +51,12 @@ export const connectedLimit = 1000
 
 /**
  * The use cases of the authorization-code grant.
- *
  * @example
  * ```ts
  * import { OAuth, type TokenRequests } from "@startlist/core"
  * import { Effect } from "effect"
- *
  * export const refresh = (presented: TokenRequests.Refresh) =>
- *   Effect.flatMap(OAuth.OAuth, (oauth) => oauth.refresh(presented)).pipe(
- *     Effect.map(({ accessToken, refreshToken }) => [accessToken, refreshToken])
- *   )
+ *   Effect.flatMap(OAuth.OAuth, (oauth) => oauth.refresh(presented))
  * ```
  */
 export class OAuth extends Context.Tag("@startlist/core/OAuth")<OAuth, OAuth.Service>() {}
@@ -78,9 +74,8 @@ export declare namespace OAuth {
       user: User
     ) => Effect.Effect<Redacted.Redacted<string>, Authorization.RoleMismatch | UserErased | StoreError>
     /**
-     * The application revokes all its tokens for the user of this token (requirements §4.4). Returns the user whose
-     * access ended. A token that is unknown, expired, of an earlier grant or another application's has no effect (RFC
-     * 7009 §2.2).
+     * The application revokes its access to this token's user, whom it returns (requirements §4.4). A token that is not
+     * live, or another application's, has no effect (RFC 7009 §2.2).
      */
     readonly revoke: (
       client: ClientCredentials,
@@ -124,10 +119,7 @@ const make = Effect.gen(function*() {
   // the steps.
   const withNow = makeWithNow()
 
-  /**
-   * Inspects a token, by its fingerprint and its name if it is a refresh token, in the grant that it names. A text of
-   * another form does not reach the store.
-   */
+  /** Inspects a token in the grant that it names. A text of another form does not reach the store. */
   const inspect = <A>(
     token: Redacted.Redacted<string>,
     look: (found: Grant.Found, hash: Fingerprint, refreshName: Option.Option<Token.RefreshName>) => Option.Option<A>

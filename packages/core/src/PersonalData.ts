@@ -27,12 +27,10 @@ export interface Exported {
 
 /**
  * Exports and erases what Startlist stores about a person.
- *
  * @example
  * ```ts
  * import { PersonalData, type User } from "@startlist/core"
  * import { Effect } from "effect"
- *
  * export const erase = (id: User.UserId) =>
  *   Effect.flatMap(PersonalData.PersonalData, (personalData) => personalData.erase(id))
  * ```
@@ -44,12 +42,9 @@ export declare namespace PersonalData {
     /** The grants and registrations of a person. */
     readonly export: (id: UserId) => Effect.Effect<Exported, StoreError>
     /**
-     * Erases a person in one save: revokes the grants with events, clears the texts of registrations and their events, and
-     * cancels pending deliveries with such texts. Returns the number of revoked grants.
-     *
-     * A consent or a new registration at the same moment is either erased or refused, and so is every later one: the
-     * identifier must not be given to another user. May be repeated. `registrationIds`: registrations of the person that
-     * the server reports with `Registrations.notify`.
+     * Erases a person in one save (`PersonStore.erase`), and returns the number of revoked grants. A consent or a new
+     * registration at this moment is erased or refused, and every later one refused: never reuse the identifier.
+     * `registrationIds`: those that the server reports with `Registrations.notify`. May be repeated.
      */
     readonly erase: (
       id: UserId,

@@ -35,10 +35,7 @@ export declare namespace Policy {
     readonly refreshRetry: Duration.Duration
     /** The same without an `Idempotency-Key` (requirements §4.3: 0, the previous token is invalid immediately). */
     readonly refreshRetryWithoutKey: Duration.Duration
-    /**
-     * Effect of a replaced refresh token or a used code beside its refusal: none, or the end of its line of tokens.
-     * RFC 9700 §4.14.2 asks for `revoke` for public clients. Here, every client proves a secret.
-     */
+    /** Effect of a replay beside its refusal. `revoke` ends its line (RFC 9700 §4.14.2, for public clients). */
     readonly replay: "refuse" | "revoke"
     /** With `revoke`: time after the first use in which the second one counts as a client's double send. */
     readonly replayGrace: Duration.Duration
@@ -52,10 +49,7 @@ export declare namespace Policy {
     readonly deliveryJitter: number
     /** Time for which a claimed delivery belongs to its worker. It must be well above the callback timeout. */
     readonly deliveryLease: Duration.Duration
-    /**
-     * Maximum number of claims in a row without an outcome. The next claim sets the delivery aside. After half of them,
-     * a worker attempts such deliveries one at a time.
-     */
+    /** Claims in a row without an outcome, before it is set aside. After half of them, it is attempted alone. */
     readonly deliveryClaims: number
     /** Maximum number of attempts in flight, per node. */
     readonly deliveryConcurrency: number

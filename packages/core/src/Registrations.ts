@@ -18,21 +18,16 @@ export interface ChangedElsewhere {
   /** The users whose applications are notified. */
   readonly parties: Registration.Parties
   readonly updates: Updates
-  /**
-   * Grows with each change of this registration, such as its version in the server's database (0 to 2^53 - 1). Default:
-   * the time in milliseconds, which does not order changes by nodes whose clocks differ.
-   */
+  /** Grows with each change, 0 to 2^53 - 1. Default: milliseconds, which do not order nodes whose clocks differ. */
   readonly sequence?: number | undefined
 }
 
 /**
  * Stores registrations, and notifies applications of their changes.
- *
  * @example
  * ```ts
  * import { type Registration, Registrations } from "@startlist/core"
  * import { Effect } from "effect"
- *
  * export const validate = (id: Registration.RegistrationId) =>
  *   Effect.flatMap(Registrations.Registrations, (registrations) =>
  *     registrations.change(id, { registration_status: "validated" }))
@@ -59,8 +54,8 @@ export declare namespace Registrations {
       patch: Partial<Updates>
     ) => Effect.Effect<Registration.Registration, RegistrationNotFound | StoreError>
     /**
-     * Notifies every concerned application of a changed registration that the embedding server stores itself (requirements
-     * §6.1). In a transaction that the store joins, the event is saved with the server's own change. Returns the `webhook-id`.
+     * Notifies of a registration that the server stores itself (requirements §6.1), in its transaction if the store
+     * joins it. Returns the `webhook-id`.
      */
     readonly notify: (changed: ChangedElsewhere) => Effect.Effect<EventId, StoreError>
   }

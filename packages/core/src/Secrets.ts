@@ -46,9 +46,8 @@ export interface TokenPair {
 /** A key of the service. It is the same on every node, and not in the database. */
 export interface TokenKey {
   /**
-   * Derives the pair of an origin. Each token is the prefix of its kind, its name (`Token.nameOf`) and at least 256
-   * bits in base64url. The same arguments give the same pair. Without the presented credential, nobody can derive it,
-   * not even with the key and the database.
+   * Derives the pair of an origin, always the same: prefix, name (`Token.nameOf`) and at least 256 bits in base64url.
+   * Without the presented credential, nobody can, not even with the key and the database.
    */
   readonly derive: (origin: Origin, accessName: string, refreshName: string) => TokenPair
   /** The client secret of an origin: the same one each time, which nobody can guess without the key. */

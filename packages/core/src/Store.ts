@@ -1,9 +1,4 @@
-/**
- * Errors, identifiers and versions that all store ports share.
- *
- * A store contains no rules: it finds and it saves. One `save` is one atomic compare-and-set of everything that a
- * decision causes.
- */
+/** What all store ports share. A store contains no rules: a `save` is one atomic compare-and-set of a decision. */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -34,10 +29,7 @@ export const Text = Schema.String.pipe(Schema.filter((text) => !/[\0\p{Cs}]/u.te
   message: () => "must not contain NUL or unpaired surrogates"
 }))
 
-/**
- * Text of one line that a person types, such as a name. It has no control characters such as line breaks, and no format
- * characters, which change the direction of text, but the two joiners that some scripts need.
- */
+/** One line that a person types: no control or format characters, but the two joiners that some scripts need. */
 export const SingleLine = Text.pipe(
   Schema.filter((text) => !/[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200C\u200D])\p{Cf}/u.test(text), {
     message: () => "must not contain control or format characters"
@@ -59,10 +51,8 @@ export const Version = Schema.NonNegativeInt
 const maxConflicts = 100
 
 /**
- * Repeats find → decide → save until there is no conflict.
- *
- * One of n contenders wins each round, so they need at most n rounds. A store with endless conflicts gives a
- * `StoreError`. A schedule costs time, so the first attempt has none.
+ * Repeats find → decide → save until there is no conflict. Each round one of n contenders wins, so n rounds are enough.
+ * Endless conflicts give a `StoreError`. A schedule costs time, so the first attempt has none.
  */
 export const untilSaved = <A, E, R>(
   attempt: Effect.Effect<A, E | Conflict, R>

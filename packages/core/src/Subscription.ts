@@ -6,7 +6,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { ApplicationId, type ApplicationNotFound } from "./Application.ts"
-import type { Answer } from "./Callbacks.ts"
+import { type Answer, outcomes } from "./Callbacks.ts"
 import { type Conflict, maxId, type StoreError, Version } from "./Store.ts"
 
 /** Identifies a subscription (requirements §2.3). A positive integer below 2^53, never used twice. */
@@ -94,8 +94,8 @@ export declare namespace SubscriptionStore {
     /** Saves `next` over version `next.version - 1`. */
     readonly save: (next: Subscription) => Effect.Effect<void, Conflict | StoreError>
     /**
-     * Removes the subscription and cancels its pending deliveries, also claimed ones, at `now`. Returns whether it
-     * existed. A store may cancel all but the last few thousand before: then a failure leaves the subscription.
+     * Also cancels its pending deliveries, claimed ones too, at `now`. Returns whether it existed. A store may cancel
+     * all but the last few thousand before: then a failure leaves the subscription.
      */
     readonly remove: (id: SubscriptionId, now: DateTime.Utc) => Effect.Effect<boolean, StoreError>
   }
@@ -126,34 +126,17 @@ export const resume = (
     ? Either.left(new PausedByOperator())
     : Either.right(marked(subscription, false, false, now))
 
-/**
- * Whether this answer proves the callback: 200, `application/json`, one JSON object with exactly the key
- * `hub.challenge`, equal to the challenge, within the time (requirements §4.7). A byte order mark is ignored.
- */
+/** Whether this answer proves the callback (requirements §4.7): one JSON object with exactly `hub.challenge`. */
 export const validate = (answer: Answer, challenge: string): Either.Either<void, ValidationFailed> => {
-  const failed = (reason: ValidationFailed["reason"]) =>
-    Either.left(
-      new ValidationFailed({
-        reason,
-        ...(answer._tag === "Answered"
-          ? { answered: { status: answer.status, mediaType: mediaTypeOf(answer.contentType) } }
-          : answer._tag === "Unreachable"
-          ? { detail: answer.detail }
-          : {})
-      })
-    )
-  switch (answer._tag) {
-    case "TimedOut":
-      return failed("timeout")
-    case "Unreachable":
-      return failed("unreachable")
-    case "Forbidden":
-      return failed("forbidden_address")
-    case "Answered":
-      if (answer.status !== 200) return failed("wrong_status")
-      if (!/^application\/json *(?:;|$)/i.test(answer.contentType)) return failed("wrong_content_type")
-      return isChallenge(answer.body, challenge) ? Either.void : failed("wrong_body")
+  if (answer._tag !== "Answered") {
+    const detail = answer._tag === "Unreachable" ? { detail: answer.detail } : {}
+    return Either.left(new ValidationFailed({ reason: outcomes[answer._tag], ...detail }))
   }
+  const answered = { status: answer.status, mediaType: mediaTypeOf(answer.contentType) }
+  const failed = (reason: ValidationFailed["reason"]) => Either.left(new ValidationFailed({ reason, answered }))
+  if (answer.status !== 200) return failed("wrong_status")
+  if (!/^application\/json *(?:;|$)/i.test(answer.contentType)) return failed("wrong_content_type")
+  return isChallenge(answer.body, challenge) ? Either.void : failed("wrong_body")
 }
 
 /** The media type of an untrusted header, without its parameters and with limited length. */

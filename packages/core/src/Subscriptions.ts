@@ -52,12 +52,10 @@ export interface Wanted {
 
 /**
  * Subscribes applications to events: with an access token, or for owners and operators.
- *
  * @example
  * ```ts
  * import { type Application, Subscriptions } from "@startlist/core"
  * import { Effect } from "effect"
- *
  * export const find = (id: Application.ApplicationId) =>
  *   Effect.flatMap(Subscriptions.Subscriptions, (subscriptions) => subscriptions.findByApplication(id))
  * ```

@@ -1,8 +1,6 @@
 /**
- * Requests for tokens, decided about a grant: the exchange of a code, and the refresh (requirements §4.2 and §4.3).
- *
- * Both are pure. The first request issues a pair, its repeat derives the same pair again, and every other second use of a
- * code or refresh token is refused.
+ * The exchange of a code and the refresh (requirements §4.2 and §4.3), as pure decisions about a grant. The first
+ * request issues a pair, its repeat derives the same pair again, and every other second use is refused.
  */
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -102,8 +100,8 @@ const answer = (
 })
 
 /**
- * Issues a pair: a new access token beside the older ones, and a refresh token that replaces the current one. Spells
- * out every field: a spread with fields after it takes thirty times as long, and every refresh runs this.
+ * Issues a pair: an access token beside the older ones, and the next refresh token. Spells out every field: a spread
+ * with fields after it takes thirty times as long, and every refresh runs this.
  */
 const issue = (
   grant: Grant,
@@ -185,9 +183,8 @@ export interface Redemption extends PresentedToken {
 }
 
 /**
- * Exchanges a code for tokens: once, within its lifetime, by its own client, with its redirect URI and verifier
- * (RFC 6749 §4.1.3, RFC 7636 §4.6). A new line of tokens begins. A second use is refused, unless it repeats the first
- * with its `Idempotency-Key`. Checks client, URI and verifier first, so that a stolen code in other hands revokes nothing.
+ * Exchanges a code for a new line of tokens: once, in time, by its own client, with its redirect URI and verifier (RFC
+ * 6749 §4.1.3, RFC 7636 §4.6). Checks these first, so that a stolen code in other hands revokes nothing.
  */
 export const redeem = (
   grant: Grant,
@@ -250,10 +247,8 @@ export interface Renewal extends PresentedToken {
 }
 
 /**
- * Refreshes: replaces the current refresh token, which is invalid immediately (requirements §3.2).
- *
- * Refuses an older token, unless the request repeats the one that replaced it. A token of the present line may be stolen,
- * unless it is the immediate predecessor within the grace.
+ * Replaces the current refresh token, which is invalid immediately (requirements §3.2). An older one is refused, unless
+ * it repeats its request. One of the present line may be stolen, unless it was sent twice within the grace.
  */
 export const rotate = (
   grant: Grant,

@@ -1,7 +1,4 @@
-/**
- * Requests for tokens: the exchange of a code and the refresh (requirements §4.2 and §4.3). Both find the grant that the
- * code or token names, decide (`TokenRequest`), and save once.
- */
+/** Requests for tokens (requirements §4.2 and §4.3): each finds its grant, decides (`TokenRequest`), and saves once. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"

@@ -1,9 +1,7 @@
 /**
- * Delivers events: claims due deliveries, attempts them (`internal/attempts`) and records the outcomes (`internal/inFlight`).
- * Any number of nodes may run it at the same time.
- *
- * A claim belongs to the worker until its lease ends. The next worker attempts a delivery again if no outcome was
- * recorded. So a worker may die between any two lines: a receiver sees a repeat, never a loss.
+ * Delivers events: claims due deliveries, attempts them (`internal/attempts`) and records the outcomes
+ * (`internal/inFlight`), on any number of nodes. A claim ends with its lease, and the next worker attempts again what
+ * has no outcome. So a worker may die between any two lines: a receiver sees a repeat, never a loss.
  */
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -24,10 +22,7 @@ import { makeNow } from "./internal/runtime.ts"
 import { clockTolerance, Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
 
-/**
- * A claim costs the database about as much as 50 deliveries. After a full claim, wait until this share of the slots is
- * free, at most for this pause: slow receivers may hold the rest.
- */
+/** A claim costs as much as 50 deliveries: after a full one, wait for this share of the slots, or for the pause. */
 const largeClaim = 1 / 2
 const claimPause = Duration.millis(10)
 
@@ -76,10 +71,7 @@ const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
       ))
   })
 
-/**
- * Works until interrupted. Then it stops claiming, and finishes and records the attempts in flight. This takes at most
- * one callback timeout while the store answers.
- */
+/** Works until interrupted, then finishes and records the attempts in flight: at most one callback timeout. */
 export const run: Effect.Effect<never, never, Audit | DeliveryQueue | Callbacks | Secrets> = Effect.gen(function*() {
   const queue = yield* DeliveryQueue
   const policy = yield* Policy
@@ -87,7 +79,7 @@ export const run: Effect.Effect<never, never, Audit | DeliveryQueue | Callbacks 
   const wake = yield* Queue.sliding<void>(1)
   const slots = makeSlots(policy)
   const deadlines = yield* makeDeadlines(policy.callbackTimeout)
-  const recorder = yield* makeRecorder({ now, slots, wake })
+  const recorder = yield* makeRecorder(now, slots, wake)
   const claim = yield* makeClaim({ deadlines, now, recorder, slots })
 
   /** The pause before the next claim, at most a day. A due delivery that was not claimed waits for a free slot. */

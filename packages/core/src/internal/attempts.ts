@@ -15,18 +15,8 @@ import { Policy } from "../Policy.ts"
 import type { Recorder, Slots } from "./inFlight.ts"
 import { signal } from "./runtime.ts"
 
-export interface Deadlines {
-  /** Calls `onTime` at the timeout after `at`. The result ends the watch, and returns whether it was in time. */
-  readonly watch: (at: DateTime.Utc, onTime: () => void) => () => boolean
-  /** Checks the deadlines. Never ends. */
-  readonly sweep: Effect.Effect<never>
-}
-
-/**
- * One timer for all attempts in flight: they have the same timeout, so they end in the order of their starts. A timer
- * and a race of fibers for each attempt would cost more than the request.
- */
-export const makeDeadlines = (timeout: Duration.Duration): Effect.Effect<Deadlines> =>
+/** One timer for all attempts in flight, which end in the order of their starts: one for each costs more. */
+export const makeDeadlines = (timeout: Duration.Duration) =>
   Effect.map(Queue.sliding<void>(1), (started) => {
     const watched = new Set<{ readonly deadline: number; readonly onTime: () => void }>()
     const millis = Duration.toMillis(timeout)
@@ -42,12 +32,14 @@ export const makeDeadlines = (timeout: Duration.Duration): Effect.Effect<Deadlin
     })
 
     return {
-      watch: (at, onTime) => {
+      /** Calls `onTime` at the timeout after `at`. The result ends the watch, and returns whether it was in time. */
+      watch: (at: DateTime.Utc, onTime: () => void): () => boolean => {
         const one = { deadline: at.epochMillis + millis, onTime }
         if (watched.size === 0) signal(started)
         watched.add(one)
         return () => watched.delete(one)
       },
+      /** Checks the deadlines. Never ends. */
       sweep: Effect.forever(sweepOnce)
     }
   })
@@ -58,7 +50,7 @@ export type Attempt = (claimed: Claimed, random: number) => boolean
 /** Parts that the modules of one worker share. */
 export interface Parts {
   readonly slots: Slots
-  readonly deadlines: Deadlines
+  readonly deadlines: Effect.Effect.Success<ReturnType<typeof makeDeadlines>>
   readonly recorder: Recorder
   readonly now: () => DateTime.Utc
 }

@@ -1,7 +1,4 @@
-/**
- * What a worker has in flight: the slots of its attempts, in all and per receiver (a slow receiver delays only itself, law
- * 9), and the outcomes that wait to be recorded.
- */
+/** What a worker has in flight: slots, also per receiver (a slow one delays only itself: law 9), and outcomes. */
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -16,33 +13,14 @@ import { signal } from "./runtime.ts"
 /** Time after a failure in which a receiver gets one attempt at a time, unless one succeeds. */
 const suspicion = Duration.minutes(1)
 
-export interface Slots {
-  /** An attempt starts. */
-  readonly take: (id: SubscriptionId) => void
-  /** An attempt has ended. Its slot is free, and its outcome waits to be recorded. */
-  readonly finish: (id: SubscriptionId, succeeded: boolean, now: DateTime.Utc) => void
-  /** The outcomes of this number of ended attempts are recorded. */
-  readonly record: (count: number) => void
-  /** Whether no attempt is in flight or waits to be recorded. */
-  readonly isIdle: () => boolean
-  /** Number of attempts that can start. Together with those that wait to be recorded, at most twice the slots. */
-  readonly available: () => number
-  /** Ends as soon as this number is available. */
-  readonly awaitAvailable: (count: number) => Effect.Effect<void>
-  /** Number of further attempts of each subscription, where it is below `deliveryPerSubscription`. */
-  readonly allowances: (now: DateTime.Utc) => ReadonlyMap<SubscriptionId, number>
-}
-
 /** No waiter. */
 const nobody = { count: Infinity, resume: () => {} }
 
 /**
- * Makes the slots of one worker.
- *
- * A receiver that failed recently gets one slot, and all such receivers at most half of the slots: a hanging receiver
- * holds a slot for the whole timeout.
+ * Makes the slots of one worker. A receiver that failed recently gets one slot, and all such receivers at most half of
+ * the slots: a hanging receiver holds a slot for the whole timeout.
  */
-export const makeSlots = (policy: Policy.Service): Slots => {
+export const makeSlots = (policy: Policy.Service) => {
   const busy = new Map<SubscriptionId, number>()
   const suspectUntil = new Map<SubscriptionId, DateTime.Utc>()
   const suspectSlots = Math.max(1, Math.floor(policy.deliveryConcurrency / 2))
@@ -60,7 +38,6 @@ export const makeSlots = (policy: Policy.Service): Slots => {
   }
 
   const concurrency = policy.deliveryConcurrency
-  /** Outcomes that wait to be recorded do not count, up to the number of slots. */
   const available = () => Math.min(concurrency, 2 * concurrency - unrecorded) - inFlight
   const tell = (): void => {
     if (available() < awaited.count) return
@@ -70,26 +47,33 @@ export const makeSlots = (policy: Policy.Service): Slots => {
   }
 
   return {
-    take: (id) => add(id, 1),
-    finish: (id, succeeded, now) => {
+    /** An attempt starts. */
+    take: (id: SubscriptionId): void => add(id, 1),
+    /** An attempt has ended. Its slot is free, and its outcome waits to be recorded. */
+    finish: (id: SubscriptionId, succeeded: boolean, now: DateTime.Utc): void => {
       if (succeeded) suspectUntil.delete(id)
       else suspectUntil.set(id, DateTime.addDuration(now, suspicion))
       add(id, -1)
       unrecorded++
       tell()
     },
-    record: (count) => {
+    /** The outcomes of this number of ended attempts are recorded. */
+    record: (count: number): void => {
       unrecorded -= count
       tell()
     },
-    isIdle: () => inFlight + unrecorded === 0,
+    /** Whether no attempt is in flight or waits to be recorded. */
+    isIdle: (): boolean => inFlight + unrecorded === 0,
+    /** Number of attempts that can start. Together with those that wait to be recorded, at most twice the slots. */
     available,
-    awaitAvailable: (count) =>
+    /** Ends as soon as this number is available. */
+    awaitAvailable: (count: number): Effect.Effect<void> =>
       Effect.async((resume) => {
         awaited = { count, resume: () => resume(Effect.void) }
         tell()
       }),
-    allowances: (now) => {
+    /** Number of further attempts of each subscription, where it is below `deliveryPerSubscription`. */
+    allowances: (now: DateTime.Utc): ReadonlyMap<SubscriptionId, number> => {
       const allowances = new Map<SubscriptionId, number>()
       for (const [id, count] of busy) allowances.set(id, Math.max(0, policy.deliveryPerSubscription - count))
       let free = suspectSlots
@@ -110,19 +94,11 @@ export const makeSlots = (policy: Policy.Service): Slots => {
   }
 }
 
+export type Slots = ReturnType<typeof makeSlots>
+
 /** A delivery that was attempted or set aside, and is not recorded yet. */
 export interface Finished extends Settlement {
   readonly claimed: Claimed
-}
-
-export interface Recorder {
-  readonly add: (finished: Finished) => void
-  /** Records until it is interrupted. */
-  readonly run: Effect.Effect<never>
-  /** Notes that a claim or a record failed or was late. */
-  readonly failed: (at: DateTime.Utc) => void
-  /** Time of the last such failure, in milliseconds since 1970. */
-  readonly failedAt: () => number
 }
 
 /** Maximum number of attempts that one save records. */
@@ -133,12 +109,10 @@ export const storePause = Duration.millis(500)
 
 /** Makes a recorder, which offers to `wake` after each batch. */
 export const makeRecorder = (
-  { now, slots, wake }: {
-    readonly slots: Slots
-    readonly wake: Queue.Enqueue<void>
-    readonly now: () => DateTime.Utc
-  }
-): Effect.Effect<Recorder, never, Audit | DeliveryQueue> =>
+  now: () => DateTime.Utc,
+  slots: Slots,
+  wake: Queue.Enqueue<void>
+) =>
   Effect.gen(function*() {
     const audit = yield* Audit
     const queue = yield* DeliveryQueue
@@ -146,6 +120,7 @@ export const makeRecorder = (
     const finished: Array<Finished> = []
     let failedAt = Number.NEGATIVE_INFINITY
 
+    /** Notes that a claim or a record failed or was late. */
     const failed = (at: DateTime.Utc): void => {
       failedAt = at.epochMillis
     }
@@ -191,11 +166,15 @@ export const makeRecorder = (
     })
 
     return {
-      add: (one) => {
+      add: (one: Finished): void => {
         if (finished.push(one) === 1) signal(toRecord)
       },
+      /** Records until it is interrupted. */
       run: Effect.forever(recordOnce),
       failed,
+      /** Time of the last failure, in milliseconds since 1970. */
       failedAt: () => failedAt
     }
   })
+
+export type Recorder = Effect.Effect.Success<ReturnType<typeof makeRecorder>>

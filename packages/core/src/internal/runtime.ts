@@ -1,7 +1,4 @@
-/**
- * Uses of Effect's runtime that are not ordinary effects. Hot paths need them: `DateTime.now` takes five steps, and a fiber
- * for each attempt would cost more than the request.
- */
+/** Cheaper uses of Effect's runtime, for hot paths: `DateTime.now` takes five steps, a fiber more than the request. */
 import type * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"

@@ -211,7 +211,7 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
       "attempts.length - 2] ?? policy.deliveryDelays[attempts.length - 1]"
     ],
     "any 2xx acknowledges": ["answer.status === 200 ? \"delivered\"", "answer.status < 300 ? \"delivered\""],
-    "an answer after 2 s acknowledges": ["outcome: late ? \"timeout\" : answer", "outcome: answer"],
+    "an answer after 2 s acknowledges": ["outcome = late ? \"timeout\" : answer", "outcome = answer"],
     "Retry-After is followed however long it is": [
       "clamp({ minimum: base, maximum: Duration.times(base, 2) }",
       "max(base"

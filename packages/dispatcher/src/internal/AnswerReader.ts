@@ -2,7 +2,8 @@
  * Reads the answers on a connection as HTTP/1.1 (RFC 9112), strictly and with limits. The bytes come from strangers:
  * each violation is an `UnreadableAnswer`, never a bug of this program.
  *
- * Not a library: an assertion of undici that a status of `000` reached made Node 20 parse the whole bundle to name it.
+ * Not a library: an assertion of undici that a status of `000` reached made Node 20 parse the whole bundle to name it,
+ * and a request with `node:http` takes more than twice the processor time (docs/decisions.md).
  */
 
 /** Why an answer cannot be read. `incomplete`: the connection ended first. */

@@ -107,10 +107,10 @@ export const makeQueue = (
         atomically((sql) => list(sql, { ...search, limit: search.among })),
         (found) => Delivery.searchIn(search, found)
       ),
-    attemptHours: (id, since, among) =>
+    attempts: (id, since, among) =>
       Effect.map(
         atomically((sql) => list(sql, { ...newest, applicationId: Option.some(id), limit: among })),
-        (found) => Delivery.hoursOf(found.flatMap(({ attempts }) => attempts), since)
+        (found) => found.flatMap(({ attempts }) => attempts).filter(({ at }) => at.epochMillis >= since.epochMillis)
       ),
     claim: (request) => atomically((sql) => claim(sql, request)),
     settle: (settlements) =>

@@ -43,7 +43,7 @@ export declare namespace Deliveries {
     /** Lists deliveries (`DeliveryStore.list`). */
     readonly list: DeliveryStore.Service["list"]
     readonly search: DeliveryStore.Service["search"]
-    readonly attemptHours: DeliveryStore.Service["attemptHours"]
+    readonly attempts: DeliveryStore.Service["attempts"]
     /** Delivers the event again: a new delivery with the same `webhook-id`. */
     readonly redeliver: (
       id: DeliveryId
@@ -82,7 +82,7 @@ const make = Effect.gen(function*() {
   const queue = yield* DeliveryQueue
   const store = yield* DeliveryStore
   const origins = yield* makeOrigins
-  const { attemptHours, list, repeats, search } = store
+  const { attempts, list, repeats, search } = store
 
   const find = (id: DeliveryId) => foundOr(store.find(id), () => new DeliveryNotFound({ deliveryId: id }))
 
@@ -117,7 +117,7 @@ const make = Effect.gen(function*() {
     return yield* Effect.catchTag(find(id), "@startlist/core/DeliveryNotFound", (cause) => new StoreError({ cause }))
   })
 
-  return Deliveries.of({ attemptHours, cancelPending, find, list, redeliver, redeliverMany, repeats, search, sendTest })
+  return Deliveries.of({ attempts, cancelPending, find, list, redeliver, redeliverMany, repeats, search, sendTest })
 })
 
 /** The service over its ports. */

@@ -82,16 +82,6 @@ export interface FoundDeliveries {
   readonly next: Option.Option<DeliveryId>
 }
 
-/** Outcomes of the attempts of one hour (UTC). */
-export interface AttemptHour {
-  /** Its first instant. */
-  readonly startsAt: DateTime.Utc
-  readonly delivered: number
-  readonly failed: number
-  /** Duration of the successful attempts: the lower median and the slowest, in milliseconds. */
-  readonly latency: Option.Option<{ readonly medianMs: number; readonly slowestMs: number }>
-}
-
 /** An event in the log of an application: its first delivery, as it is now. */
 export interface LogEntry {
   /** Position in the log. Events that are committed later have larger positions. A positive integer below 2^53. */
@@ -124,12 +114,12 @@ export declare namespace DeliveryStore {
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
     /** Costs no more than its answer for each delivery that it examines: see `searchIn`. */
     readonly search: (search: DeliverySearch) => Effect.Effect<FoundDeliveries, StoreError>
-    /** The attempts since an instant, of the newest `among` deliveries of an application: see `hoursOf`. */
-    readonly attemptHours: (
+    /** The attempts that started since an instant, of the newest `among` deliveries of an application, in any order. */
+    readonly attempts: (
       id: ApplicationId,
       since: DateTime.Utc,
       among: number
-    ) => Effect.Effect<ReadonlyArray<AttemptHour>, StoreError>
+    ) => Effect.Effect<ReadonlyArray<Attempt>, StoreError>
     /** The events of an application, oldest first: each exactly once for a reader that continues, in order (law 12). */
     readonly log: (request: LogRequest) => Effect.Effect<ReadonlyArray<LogEntry>, UnknownPosition | StoreError>
     /** The newest later delivery of the same event to the same subscription: of those delivered, if there are any. */
@@ -205,32 +195,4 @@ export const searchIn = (
   )
   const last = found.length > limit ? found[limit - 1] : newest.length < among ? undefined : newest.at(-1)
   return { deliveries: found.slice(0, limit), next: Option.map(Option.fromNullable(last), ({ id }) => id) }
-}
-
-const hourMillis = 3_600_000
-
-/** The attempts since an instant by their hours, oldest first. Hours without an attempt are left out. */
-export const hoursOf = (attempts: ReadonlyArray<Attempt>, since: DateTime.Utc): ReadonlyArray<AttemptHour> => {
-  const hours = new Map<number, Array<Attempt>>()
-  for (const attempt of attempts) {
-    if (attempt.at.epochMillis < since.epochMillis) continue
-    const hour = Math.floor(attempt.at.epochMillis / hourMillis)
-    const ofHour = hours.get(hour)
-    if (ofHour === undefined) hours.set(hour, [attempt])
-    else ofHour.push(attempt)
-  }
-  return [...hours].sort(([a], [b]) => a - b).map(([hour, ofHour]) => {
-    const times = ofHour.filter(({ outcome }) => outcome === "delivered").map(({ durationMs }) => durationMs).sort((
-      a,
-      b
-    ) => a - b)
-    return {
-      startsAt: DateTime.unsafeMake(hour * hourMillis),
-      delivered: times.length,
-      failed: ofHour.length - times.length,
-      latency: times.length === 0
-        ? Option.none()
-        : Option.some({ medianMs: times[Math.ceil(times.length / 2) - 1] ?? 0, slowestMs: times.at(-1) ?? 0 })
-    }
-  })
 }

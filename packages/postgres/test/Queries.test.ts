@@ -142,7 +142,7 @@ const everything = Effect.gen(function*() {
       yield* deliveries.search({ applicationId, state, ...everything, objects, limit: 25, among: 5000 })
     }
   }
-  yield* deliveries.attemptHours(application, instant(0), 5000)
+  yield* deliveries.attempts(application, instant(0), 5000)
   for (const applicationId of [Option.none(), Option.some(application)]) {
     yield* deliveries.list({ applicationId, state: Option.none(), after: Option.none(), limit: 50 })
     yield* deliveries.list({ applicationId, state: Option.some("pending"), after: Option.some(one.id), limit: 50 })

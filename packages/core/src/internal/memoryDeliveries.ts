@@ -3,15 +3,7 @@ import type * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import {
-  Delivery,
-  DeliveryId,
-  type DeliveryStore,
-  hoursOf,
-  type LogEntry,
-  searchIn,
-  UnknownPosition
-} from "../Delivery.ts"
+import { Delivery, DeliveryId, type DeliveryStore, type LogEntry, searchIn, UnknownPosition } from "../Delivery.ts"
 import type { Claimed, ClaimRequest, DeliveryQueue } from "../DeliveryQueue.ts"
 import type { Audience, Outgoing } from "../Event.ts"
 import type { SubscriptionId } from "../Subscription.ts"
@@ -188,8 +180,12 @@ export const makeDeliveries = (
           !Option.exists(wanted, (one) => one !== state) && !Option.exists(after, (last) => id >= last)
         return searchIn(search, newestOf(applicationId, among, isWanted))
       }),
-    attemptHours: (id, since, among) =>
-      Effect.sync(() => hoursOf(newestOf(Option.some(id), among).flatMap(({ attempts }) => attempts), since)),
+    attempts: (id, since, among) =>
+      Effect.sync(() =>
+        newestOf(Option.some(id), among).flatMap(({ attempts }) =>
+          attempts.filter(({ at }) => at.epochMillis >= since.epochMillis)
+        )
+      ),
     find: (id) => Effect.sync(() => Option.map(Option.fromNullable(deliveries.get(id)), ({ delivery }) => delivery)),
     list: ({ after, applicationId, limit, order, state: wanted }) =>
       Effect.sync(() =>

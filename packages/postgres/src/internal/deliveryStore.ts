@@ -4,7 +4,6 @@ import * as Option from "effect/Option"
 import {
   type DeliveryFilter,
   type DeliveryStore,
-  hoursOf,
   type LogEntry,
   type LogRequest,
   UnknownPosition
@@ -143,13 +142,12 @@ export const make = (database: Database.Service): DeliveryStore.Service => {
         const [last] = yield* query<{ readonly id: Int8 }>(examined(letters, isOfAll), newest)
         return { deliveries, next: Option.map(Option.fromNullable(last), ({ id }) => toDeliveryId(id)) }
       }),
-    attemptHours: (id, since, among) =>
+    attempts: (id, since, among) =>
       Effect.map(
         query<{ readonly attempts: string | null }>(attempts, [Number.MAX_SAFE_INTEGER, among, id, millisOf(since)]),
         ([row]) => {
           const all: ReadonlyArray<ReadonlyArray<AttemptRow>> = JSON.parse(row?.attempts ?? "[]")
-          const recent = all.flat().filter(([at]) => at >= since.epochMillis)
-          return hoursOf(recent.map(toAttempt), since)
+          return all.flat().filter(([at]) => at >= since.epochMillis).map(toAttempt)
         }
       ),
     repeats: (deliveries) => {

@@ -1,6 +1,6 @@
 /** Laws of the queue: contents of claims and settlements, long queues, wake-ups, and changes during a claim. */
 import { first } from "@startlist/core/ApplicationSecret"
-import { hoursOf, searchIn, State } from "@startlist/core/Delivery"
+import { type Attempt, searchIn, State } from "@startlist/core/Delivery"
 import { Audience } from "@startlist/core/Event"
 import { maxId } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Services"
@@ -21,6 +21,8 @@ import { interruptAt } from "./stepping.ts"
 import { forEach, queueLaw } from "./storeLaw.ts"
 
 const attempts = FastCheck.array(Arbitraries.attempt, { maxLength: 3 })
+
+const inOrder = (attempts: ReadonlyArray<Attempt>) => attempts.map((one) => JSON.stringify(one)).sort()
 
 export const queueLaws: LawGroup<Stores> = {
   about: "the queue",
@@ -151,11 +153,10 @@ export const queueLaws: LawGroup<Stores> = {
         same(yield* f.deliveries.search(search), searchIn(search, newest.slice(0, wanted.among)))
       })
     }),
-    queueLaw("attempts are counted by the hours in which they started", function*(f) {
+    queueLaw("the attempts since an instant are found", function*(f) {
       const { app } = yield* f.subscribed
       const wanted = FastCheck.record({ hour: FastCheck.integer({ min: -3, max: 3 }), attempts })
       yield* forEach(FastCheck.array(wanted, { minLength: 1, maxLength: 6 }), 12, function*(drawn) {
-        const { attemptHours } = f.deliveries
         yield* f.enqueue(app, f.events(Arr.range(1, drawn.length)))
         const claimed = yield* f.claim()
         for (const [place, { attempts, hour }] of drawn.entries()) {
@@ -170,7 +171,8 @@ export const queueLaws: LawGroup<Stores> = {
         for (const among of [1, 4, 1000]) {
           const newest = all.slice(0, among).flatMap(({ attempts }) => attempts)
           for (const since of [at(0), at(-3600)]) {
-            same(yield* attemptHours(app.id, since, among), hoursOf(newest, since))
+            const recent = newest.filter(({ at }) => at.epochMillis >= since.epochMillis)
+            same(inOrder(yield* f.deliveries.attempts(app.id, since, among)), inOrder(recent))
           }
         }
       })

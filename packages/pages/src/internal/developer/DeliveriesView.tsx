@@ -1,6 +1,7 @@
 /** View of the list of an application's deliveries. */
 import * as Option from "effect/Option"
-import { type AttemptHour, type Delivery, type DeliveryId, State } from "@startlist/core/Delivery"
+import { type Delivery, type DeliveryId, State } from "@startlist/core/Delivery"
+import type { AttemptHour } from "./AttemptHours.ts"
 import { write } from "@startlist/http/Parameters"
 import { Alert, Field, Form } from "../Form.tsx"
 import { textsIn } from "../Locale.ts"

@@ -8,17 +8,11 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type { Application, ApplicationId } from "@startlist/core/Application"
 import { Deliveries } from "@startlist/core/Deliveries"
-import type {
-  AttemptHour,
-  Delivery,
-  DeliveryId,
-  DeliverySearch,
-  FoundDeliveries,
-  State
-} from "@startlist/core/Delivery"
+import type { Delivery, DeliveryId, DeliverySearch, FoundDeliveries, State } from "@startlist/core/Delivery"
 import type { StoreError } from "@startlist/core/Store"
 import type { UserId } from "@startlist/core/User"
 import { TooMany } from "@startlist/http/Refusal"
+import { type AttemptHour, dayOf } from "./AttemptHours.ts"
 
 /** What an owner looks for. */
 export type Search = Omit<DeliverySearch, "applicationId" | "among">
@@ -77,18 +71,9 @@ const makeTurns = () => {
     )
 }
 
-const hour = Duration.hours(1)
-
 /** The start of the last day: the full hour 23 hours before the present hour. */
 const startOfLastDay = (now: DateTime.Utc): DateTime.Utc =>
   DateTime.subtract(DateTime.startOf(now, "hour"), { hours: 23 })
-
-const emptyHour = (startsAt: DateTime.Utc): AttemptHour => ({
-  startsAt,
-  delivered: 0,
-  failed: 0,
-  latency: Option.none()
-})
 
 /** Searches of one owner run one after the other. Charts are remembered for a minute. */
 export const make: Effect.Effect<SentDeliveries.Service, never, Deliveries> = Effect.gen(function*() {
@@ -140,12 +125,7 @@ export const make: Effect.Effect<SentDeliveries.Service, never, Deliveries> = Ef
     lookup: (id: ApplicationId) =>
       Effect.gen(function*() {
         const start = startOfLastDay(yield* DateTime.now)
-        const found = yield* deliveries.attemptHours(id, start, searchLimit)
-        const hours = new Map(found.map((one) => [one.startsAt.epochMillis, one]))
-        return Array.from({ length: 24 }, (_, place) => {
-          const startsAt = DateTime.addDuration(start, Duration.times(hour, place))
-          return hours.get(startsAt.epochMillis) ?? emptyHour(startsAt)
-        })
+        return dayOf(start, yield* deliveries.attempts(id, start, searchLimit))
       })
   })
   const lastDay = ({ id, ownerId }: Application) => inTurn(ownerId, charts.get(id))

@@ -5,7 +5,7 @@ import { Alert, ErrorSummary, Field, Form, Value } from "../Form.tsx"
 import { textsIn } from "../Locale.ts"
 import { Facts, Instant, Sentence } from "../Elements.tsx"
 import { AttemptChart } from "./AttemptChart.tsx"
-import type { AttemptHour } from "@startlist/core/Delivery"
+import type { AttemptHour } from "./AttemptHours.ts"
 import type { Texts } from "../Texts.ts"
 import { type ApplicationContext, pathOf } from "./Owner.tsx"
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Delivery } from "@startlist/core"
 import type { Attempt } from "@startlist/core/Delivery"
 import { DateTime, Option } from "effect"
+import { dayOf } from "../src/internal/developer/AttemptHours.ts"
 
 const since = DateTime.unsafeMake("2026-05-01T11:00:00Z")
 
@@ -13,9 +13,9 @@ const attempt = (at: string, outcome: Attempt["outcome"], durationMs: number): A
   detail: ""
 })
 
-describe("attempts since an instant", () => {
+describe("attempts of a day", () => {
   it("are counted by the hours of the clock, delivered and failed apart", () => {
-    const hours = Delivery.hoursOf([
+    const hours = dayOf(since, [
       attempt("2026-05-01T10:59:59.999Z", "delivered", 9),
       attempt("2026-05-01T11:00:00Z", "timeout", 2000),
       attempt("2026-05-01T11:00:05Z", "rejected", 3),
@@ -24,12 +24,12 @@ describe("attempts since an instant", () => {
       attempt("2026-05-01T11:01:01Z", "delivered", 20),
       attempt("2026-05-01T11:01:02Z", "delivered", 30),
       attempt("2026-05-02T10:24:59Z", "unreachable", 1)
-    ], since)
-    expect(hours).toEqual([{
-      startsAt: DateTime.unsafeMake("2026-05-01T11:00:00Z"),
-      delivered: 4,
-      failed: 2,
-      latency: Option.some({ medianMs: 20, slowestMs: 40 })
-    }, { startsAt: DateTime.unsafeMake("2026-05-02T10:00:00Z"), delivered: 0, failed: 1, latency: Option.none() }])
+    ])
+    const empty = { delivered: 0, failed: 0, latency: Option.none() }
+    const expected = Array.from({ length: 24 }, (_, hours) => ({ startsAt: DateTime.add(since, { hours }), ...empty }))
+    const latency = Option.some({ medianMs: 20, slowestMs: 40 })
+    expect(hours[0]).toEqual({ startsAt: since, delivered: 4, failed: 2, latency })
+    expect(hours.slice(1, -1)).toEqual(expected.slice(1, -1))
+    expect(hours.at(-1)).toEqual({ ...expected.at(-1), failed: 1 })
   })
 })

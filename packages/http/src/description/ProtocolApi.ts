@@ -74,8 +74,13 @@ const oauthUnavailable = oauthError(503, "The database is unavailable; try again
 const oauthTooLarge = oauthError(413, "The body is larger than 64 KiB")
 const oauthMediaType = oauthError(415, "The body is not a form, or is encoded")
 
+/** An identifier as a parameter: a text that is a positive integer. */
+const Identifier = Schema.String.annotations({ jsonSchema: { type: "integer", minimum: 1 } })
+
+const Limit = Schema.String.annotations({ jsonSchema: { type: "integer", minimum: 1, maximum: 1000 } })
+
 const AuthorizeParameters = Schema.Struct({
-  client_id: Schema.String,
+  client_id: Identifier,
   redirect_uri: Schema.String,
   response_type: Schema.Literal("code"),
   response_mode: Schema.optional(Schema.Literal("query")),
@@ -89,7 +94,7 @@ const AuthorizeParameters = Schema.Struct({
   code_challenge_method: Schema.optional(Schema.Literal("S256"))
 })
 
-const Client = { client_id: optional, client_secret: optional }
+const Client = { client_id: Schema.optional(Identifier), client_secret: optional }
 
 /** A parameter is in the query or in the form, so neither requires it. */
 const TokenParameters = Schema.Struct({
@@ -255,7 +260,7 @@ const Resources = HttpApiGroup.make("resources")
   )
   .add(
     HttpApiEndpoint.get("events", "/api/v1/webhook_subscription/events")
-      .setUrlParams(Schema.Struct({ after: optional, limit: optional }))
+      .setUrlParams(Schema.Struct({ after: optional, limit: Schema.optional(Limit) }))
       .addSuccess(EventPage)
       .addError(invalidToken)
       .addError(forbidden)
@@ -264,7 +269,7 @@ const Resources = HttpApiGroup.make("resources")
   )
   .add(
     HttpApiEndpoint.del("unsubscribe", "/api/v1/webhook_subscription")
-      .setUrlParams(Schema.Struct({ id: optional }))
+      .setUrlParams(Schema.Struct({ id: Schema.optional(Identifier) }))
       .addSuccess(HttpApiSchema.NoContent)
       .addError(invalidToken)
       .addError(forbidden)

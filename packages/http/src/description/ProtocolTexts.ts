@@ -109,7 +109,7 @@ export const fields: FieldTexts = {
   webhook_subscription: ["The requested subscription", undefined]
 }
 
-const credentials = { client_id: "7", client_secret: "sl_cs_2GkQ…" }
+const credentials = { client_id: 7, client_secret: "sl_cs_2GkQ…" }
 
 /** Texts of the operations by identifier. */
 export const operations: OperationTexts = {

@@ -12,6 +12,7 @@ const Fields = Schema.Record({ key: Schema.String, value: Schema.Unknown })
 /** The parts of a document that are changed below. */
 const Document = Schema.Struct({
   components: Schema.Struct({ schemas: Fields }),
+  tags: Schema.Array(Schema.Struct({ name: Schema.String })),
   paths: Schema.Record({
     key: Schema.String,
     value: Schema.Record({
@@ -45,7 +46,7 @@ const withoutDecodeError = (responses: Readonly<Record<string, unknown>>): Recor
   Object.fromEntries(
     Object.entries(responses).flatMap(([status, response]) => {
       const text = JSON.stringify(response).replace(`${decodeError},`, "")
-      return text.includes(decodeError) ? [] : [[status, JSON.parse(text)]]
+      return text.includes(decodeError) ? [] : [[status, withoutChoice(text)]]
     })
   )
 
@@ -53,12 +54,34 @@ const withoutDecodeError = (responses: Readonly<Record<string, unknown>>): Recor
 const withoutIds = (document: Record<string, unknown>): unknown =>
   JSON.parse(JSON.stringify(document, (key, value) => key === "$id" ? undefined : value))
 
+/** The schema itself in place of a choice between one schema. */
+const withoutChoice = (text: string): unknown =>
+  JSON.parse(text, (_, value) => {
+    const { anyOf, ...rest } = Object(value)
+    return Array.isArray(anyOf) && anyOf.length === 1 ? { ...rest, ...anyOf[0] } : value
+  })
+
 const apiError = { "application/json": { schema: { $ref: "#/components/schemas/ApiError" } } }
 
 /** Refusals that precede the framework's handling of a body. */
 const unreadable = {
   "413": { description: "The body is larger than 64 KiB", content: apiError },
   "415": { description: "The content type is not application/json", content: apiError }
+}
+
+/** What the operations of each group are for. */
+const groupTexts: Readonly<Record<string, string>> = {
+  oauth: "Applications ask users for access, get tokens and give them back.",
+  resources: "Applications read data of users and get events.",
+  service: "Whether the service works, and descriptions of its API.",
+  applications: "Operators register applications, and manage their secrets and access.",
+  users: "Operators create users, help them to sign in, and answer requests about their data.",
+  registrations:
+    "The platform stores registrations here. Each change is an event for the applications that it concerns.",
+  subscriptions: "Operators see, pause and end the webhook subscriptions of applications.",
+  deliveries: "Operators see the deliveries of events, repeat and cancel them.",
+  audit: "Operators see who did what.",
+  installation: "Operators make backups."
 }
 
 /** A user who cannot be sent back gets a page. The framework describes only JSON for this status. */
@@ -74,7 +97,7 @@ const noWayBack = {
  * error body that replaces the framework's own.
  */
 const asServed = (document: Record<string, unknown>): Record<string, unknown> => {
-  const { components, paths, ...rest } = Schema.decodeUnknownSync(Document)(withoutIds(document))
+  const { components, paths, tags, ...rest } = Schema.decodeUnknownSync(Document)(withoutIds(document))
   const { Issue: _issue, PropertyKey: _key, ...schemas } = components.schemas
   const isProtocol = (path: string) => !path.startsWith("/operator/")
   const describePath = (path: string, methods: (typeof paths)[string]) =>
@@ -92,6 +115,8 @@ const asServed = (document: Record<string, unknown>): Record<string, unknown> =>
     )
   return {
     ...rest,
+    servers: [{ url: "/", description: "The service that serves this document" }],
+    tags: tags.map(({ name }) => ({ name, description: groupTexts[name] })),
     components: { schemas, securitySchemes },
     webhooks,
     paths: Object.fromEntries(Object.entries(paths).map(([path, methods]) => [path, describePath(path, methods)]))
@@ -108,6 +133,11 @@ export const Api = HttpApi.make("startlist")
   .addHttpApi(OperatorApi)
   .annotate(OpenApi.Title, "Startlist")
   .annotate(OpenApi.Version, "1")
+  .annotate(
+    OpenApi.Description,
+    "Applications act for the users of a sports registration platform, with their consent, and get events when something changes."
+  )
+  .annotate(OpenApi.License, { name: "MIT", url: "https://opensource.org/license/mit" })
   .annotate(OpenApi.Transform, describeAsServed)
 
 /** The requests to callbacks, as an AsyncAPI document in JSON text. */

@@ -77,12 +77,14 @@ const explainParameter = (parameter: unknown): unknown => {
   if (!isJson(parameter)) return parameter
   const [description, example] = fields.get(String(parameter["name"])) ?? []
   const { schema } = parameter
-  const isNumber = isJson(schema) && schema["type"] === "integer"
+  const isInteger = isJson(schema) && schema["type"] === "integer"
+  const number = Number(example)
   return {
     ...parameter,
     schema: explainSchema(schema, ""),
     description,
-    example: isNumber ? Number(example) : example
+    // A field has one example. A parameter of the same name may have another type.
+    example: !isInteger ? fitting(schema, example) : Number.isInteger(number) ? number : undefined
   }
 }
 

@@ -137,6 +137,8 @@ export const runProgram = (
           const exit = yield* interruptAt(call.run, stop)
           const unanswered = call.unanswered ?? (call.recovered && (yield* call.recovered))
           judge(...Exit.isSuccess(exit) ? [[exit.value]] : [[], ...unanswered ? [[unanswered]] : []])
+          // A database may still be busy with the call.
+          if (between > 0) yield* Effect.sleep(2 * millis)
           yield* tellApart(by)
           if (models.all.length > 1 || models.all.some((one) => before.every((other) => !one.isLike(other)))) return
         }

@@ -26,6 +26,8 @@ const prepare = (version: string): void => {
   const changelog = readFileSync(join(root, "CHANGELOG.md"), "utf8")
   if (!changelog.includes(`\n## ${version}\n`)) fail(`CHANGELOG.md has no section "## ${version}". Add it.`)
   raise(root, version)
+  const manifests = join(root, "packaging/kubernetes/kustomization.yaml")
+  writeFileSync(manifests, readFileSync(manifests, "utf8").replace(/newTag: .*/, `newTag: ${version}`))
 }
 
 /** The list of exports of a package at the last release. */

@@ -9,6 +9,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
 import { Deployment } from "kubernetes-models/apps/v1/Deployment"
+import { NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1/NetworkPolicy"
 import { PodDisruptionBudget } from "kubernetes-models/policy/v1/PodDisruptionBudget"
 import { ConfigMap } from "kubernetes-models/v1/ConfigMap"
 import { Service } from "kubernetes-models/v1/Service"
@@ -24,6 +25,7 @@ const read = (name: string): string => readFileSync(join(folder, name), "utf8")
 const kinds = {
   ConfigMap: { make: (given: object) => new ConfigMap(given), path: "v1/ConfigMap" },
   Deployment: { make: (given: object) => new Deployment(given), path: "apps/v1/Deployment" },
+  NetworkPolicy: { make: (given: object) => new NetworkPolicy(given), path: "networking.k8s.io/v1/NetworkPolicy" },
   PodDisruptionBudget: {
     make: (given: object) => new PodDisruptionBudget(given),
     path: "policy/v1/PodDisruptionBudget"
@@ -57,7 +59,7 @@ export const manifest${index}: Kind${index} = ${JSON.stringify(manifest, undefin
     return spawnSync(compiler, [...options, file], { encoding: "utf8", cwd: place }).stdout
   })
 
-const { resources, configMapGenerator: [{ envs, name }] } = parse(read("kustomization.yaml"))
+const { images, resources, configMapGenerator: [{ envs, name }] } = parse(read("kustomization.yaml"))
 const sources = manifestsOf(resources.map(read).join("---\n"))
 const { template: { spec: pod } } = parse(read("deployment.yaml")).spec
 const settings = Object.fromEntries(
@@ -70,7 +72,7 @@ describe("the Kubernetes manifests", () => {
   it.scopedLive("are valid, without unknown fields", () =>
     Effect.gen(function*() {
       expect(new Set(sources.map(({ kind }) => kind))).toEqual(
-        new Set(["Deployment", "PodDisruptionBudget", "Service"])
+        new Set(["Deployment", "NetworkPolicy", "PodDisruptionBudget", "Service"])
       )
       expect(yield* findingsIn(sources)).toBe("")
     }))
@@ -118,6 +120,14 @@ describe("the Kubernetes manifests", () => {
       const [, seconds] = main.lifecycle.preStop.exec.command
       expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(Number(seconds) + 10)
     }))
+
+  it("let requests in at the port of the service only, and have a version of the image", () => {
+    const { spec: { ingress, podSelector } } = parse(read("network-policy.yaml"))
+    expect(podSelector.matchLabels).toEqual(parse(read("deployment.yaml")).spec.selector.matchLabels)
+    expect(ingress).toEqual([{ ports: [{ protocol: "TCP", port: pod.containers[0].ports[0].containerPort }] }])
+    const { version } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"))
+    expect(images).toMatchObject([{ newTag: version }])
+  })
 
   it("restart a pod only if its process does not answer, and send no requests to a pod that is not ready", () => {
     const [{ livenessProbe, readinessProbe, startupProbe }] = pod.containers

@@ -68,6 +68,15 @@ describe("compose.yaml", () => {
     expect(services.proxy.networks).toEqual(["outside"])
   })
 
+  it("limits the memory and the log of every container", () => {
+    for (const [name, service] of Object.entries<Record<string, unknown>>(services)) {
+      expect(service, name).toMatchObject({
+        mem_limit: expect.stringMatching(/^\d+[mg]$/),
+        logging: { options: { "max-size": "10m" } }
+      })
+    }
+  })
+
   it("starts each service when its dependencies are healthy", () => {
     const needed = (service: { readonly depends_on?: object } = {}) => service.depends_on ?? {}
     const well = { condition: "service_healthy" }

@@ -58,31 +58,22 @@ export interface TokenRequests {
   ) => Effect.Effect<TokenAnswer, InvalidClient | InvalidGrant | ScopeExceeded | StoreError>
 }
 
-/** Authenticates a client and continues with its application. */
-export type WithClient = <A, E>(
-  credentials: ClientCredentials,
-  now: DateTime.Utc,
-  use: (application: Application.Application) => Effect.Effect<A, E>
-) => Effect.Effect<A, E | InvalidClient | StoreError>
-
-/** Makes `WithClient`. It has no span: refreshes use it. */
-export const makeWithClient: Effect.Effect<WithClient, never, Application.ApplicationStore | Secrets> = Effect.gen(
-  function*() {
-    const applications = yield* Application.ApplicationStore
-    const secrets = yield* Secrets
-    return <A, E>(
-      { id, secret }: ClientCredentials,
-      now: DateTime.Utc,
-      use: (application: Application.Application) => Effect.Effect<A, E>
-    ) => {
-      const hash = secrets.hash(Redacted.value(secret))
-      return Effect.flatMap(applications.find(id), (found): Effect.Effect<A, E | InvalidClient> => {
-        const application = Application.authenticate(found, hash, now)
-        return Either.isRight(application) ? use(application.right) : Effect.fail(application.left)
-      })
-    }
+/** Makes a function that authenticates a client and continues with its application. No span: refreshes use it. */
+export const makeWithClient = Effect.gen(function*() {
+  const applications = yield* Application.ApplicationStore
+  const secrets = yield* Secrets
+  return <A, E>(
+    { id, secret }: ClientCredentials,
+    now: DateTime.Utc,
+    use: (application: Application.Application) => Effect.Effect<A, E>
+  ): Effect.Effect<A, E | InvalidClient | StoreError> => {
+    const hash = secrets.hash(Redacted.value(secret))
+    return Effect.flatMap(applications.find(id), (found): Effect.Effect<A, E | InvalidClient> => {
+      const application = Application.authenticate(found, hash, now)
+      return Either.isRight(application) ? use(application.right) : Effect.fail(application.left)
+    })
   }
-)
+})
 
 const reasons = {
   "@startlist/core/InvalidClient": "invalid_client",
@@ -109,116 +100,91 @@ export const make: Effect.Effect<
   const withNow = makeWithNow()
 
   /** Finds the grant that a code or refresh token names, decides, and saves the decision. */
-  const issue = <E>(
-    { applicationId, userId }: Token.Name,
-    decide: (grant: Grant) => Decision<E>,
-    onReplay: (reason: InvalidGrant["reason"]) => Effect.Effect<void>
+  const issue = <N extends Token.Name, E>(
+    { address = "", client }: Asked,
+    named: Option.Option<N>,
+    now: DateTime.Utc,
+    decide: (grant: Grant, salt: string, name: N) => Decision<E>
   ): Effect.Effect<TokenAnswer, E | InvalidGrant | StoreError> => {
-    const attempt: Effect.Effect<TokenAnswer, E | InvalidGrant | Conflict | StoreError> = Effect.flatMap(
-      grants.find(applicationId, userId),
-      (found): typeof attempt => {
-        if (Option.isNone(found)) return unknownGrant
-        const decision = decide(asOf(found.value))
-        switch (decision._tag) {
-          case "Issued":
-            return Effect.as(grants.save(decision.change), decision.tokens)
-          case "Repeated":
-            return Effect.succeed(decision.tokens)
-          case "Refused":
-            return Effect.fail(decision.error)
-          case "Replayed":
-            // Also over several conflicts: a thief that disconnects must not prevent the revocation or the entry.
-            return Effect.forEach(Option.toArray(decision.revocation), (change) => grants.save(change)).pipe(
-              Effect.zipRight(onReplay(decision.error.reason)),
-              Effect.zipRight(Effect.fail(decision.error)),
-              Effect.catchTag("@startlist/core/Conflict", () => untilSaved(attempt)),
-              uninterrupted
-            )
-        }
-      }
-    )
-    return untilSaved(attempt)
-  }
+    if (Option.isNone(named)) return unknownGrant
+    const name = named.value
 
-  /** Records that a used code, or an older refresh token, was refused. */
-  const recordReplay =
-    ({ address = "", client }: Asked, { userId }: Token.Name, at: DateTime.Utc) => (detail: InvalidGrant["reason"]) => {
-      const [actor, subject] = [Party.Application({ applicationId: client.id }), Party.User({ userId })]
-      return audit.record(Entry.Acted({ at, action: "replay_refused", actor, subject, address, detail }))
+    /** Records that a used code, or an older refresh token, was refused. */
+    const recordReplay = (detail: InvalidGrant["reason"]) => {
+      const [actor, subject] = [Party.Application({ applicationId: client.id }), Party.User({ userId: name.userId })]
+      return audit.record(Entry.Acted({ at: now, action: "replay_refused", actor, subject, address, detail }))
     }
 
-  /** Records the outcome of a request for tokens. */
-  const recorded = <E extends MissingParameter | InvalidClient | InvalidGrant | ScopeExceeded | StoreError>(
+    return Effect.flatMap(secrets.makeSalt, (salt) => {
+      const attempt: Effect.Effect<TokenAnswer, E | InvalidGrant | Conflict | StoreError> = Effect.flatMap(
+        grants.find(name.applicationId, name.userId),
+        (found): typeof attempt => {
+          if (Option.isNone(found)) return unknownGrant
+          const decision = decide(asOf(found.value), salt, name)
+          switch (decision._tag) {
+            case "Issued":
+              return Effect.as(grants.save(decision.change), decision.tokens)
+            case "Repeated":
+              return Effect.succeed(decision.tokens)
+            case "Refused":
+              return Effect.fail(decision.error)
+            case "Replayed":
+              // Also over several conflicts: a thief that disconnects must not prevent the revocation or the entry.
+              return Effect.forEach(Option.toArray(decision.revocation), (change) => grants.save(change)).pipe(
+                Effect.zipRight(recordReplay(decision.error.reason)),
+                Effect.zipRight(Effect.fail(decision.error)),
+                Effect.catchTag("@startlist/core/Conflict", () => untilSaved(attempt)),
+                uninterrupted
+              )
+          }
+        }
+      )
+      return untilSaved(attempt)
+    })
+  }
+
+  /** Authenticates the client, continues, and records the outcome of the request. */
+  const answered = <E extends MissingParameter | InvalidGrant | ScopeExceeded | StoreError>(
+    { client }: Asked,
     grantType: GrantType,
-    request: Effect.Effect<TokenAnswer, E>
-  ): Effect.Effect<TokenAnswer, E> =>
-    Effect.tapBoth(request, {
+    use: (application: Application.Application, now: DateTime.Utc) => Effect.Effect<TokenAnswer, E>
+  ): Effect.Effect<TokenAnswer, E | InvalidClient | StoreError> =>
+    Effect.tapBoth(withNow((now) => withClient(client, now, (application) => use(application, now))), {
       onSuccess: () => audit.record(Entry.TokensIssued({ grantType })),
-      onFailure: (error) => {
+      onFailure: (error: E | InvalidClient | StoreError) => {
         const reason = error._tag === "@startlist/core/InvalidGrant" ? error.reason : reasons[error._tag]
         return audit.record(Entry.TokensRefused({ grantType, reason }))
       }
     })
 
-  const exchange: TokenRequests["exchange"] = (asked) => {
-    const { client, code, idempotencyKey = Option.none(), redirectUri, verifier } = asked
-    return recorded(
+  const exchange: TokenRequests["exchange"] = (asked) =>
+    answered(
+      asked,
       "authorization_code",
-      withNow((now) =>
-        withClient(
-          client,
-          now,
-          Effect.fnUntraced(function*(application) {
-            if (policy.requireRedirectUri && Option.isNone(redirectUri)) {
-              return yield* new MissingParameter({ name: "redirect_uri" })
-            }
-            if (application.requirePkce && Option.isNone(verifier)) {
-              return yield* new MissingParameter({ name: "code_verifier" })
-            }
-            const name = Token.parse("code", code)
-            if (Option.isNone(name)) return yield* unknownGrant
-            const challenge = Option.map(verifier, (secret) => secrets.hash(Redacted.value(secret)))
-            return yield* Effect.flatMap(secrets.makeSalt, (salt) => {
-              const presented = {
-                applicationId: client.id,
-                presented: code,
-                salt,
-                idempotencyKey,
-                redirectUri,
-                challenge
-              }
-              const decide = (grant: Grant) => redeem(grant, presented, secrets, now, policy)
-              return issue(name.value, decide, recordReplay(asked, name.value, now))
-            })
-          })
-        )
-      )
-    )
-  }
-
-  const refresh: TokenRequests["refresh"] = (asked) => {
-    const { client, idempotencyKey = Option.none(), scope = Option.none(), token } = asked
-    return recorded(
-      "refresh_token",
-      withNow((now) =>
-        withClient(client, now, () => {
-          const name = Token.parseRefresh(token)
-          return Option.isNone(name) ? Effect.fail(unknownGrant) : Effect.flatMap(secrets.makeSalt, (salt) => {
-            const presented = {
-              applicationId: client.id,
-              presented: token,
-              salt,
-              idempotencyKey,
-              scope,
-              name: name.value
-            }
-            const decide = (grant: Grant) => rotate(grant, presented, secrets, now, policy)
-            return issue(name.value, decide, recordReplay(asked, name.value, now))
-          })
+      ({ requirePkce }, now): Effect.Effect<TokenAnswer, MissingParameter | InvalidGrant | StoreError> => {
+        const { client, code, idempotencyKey = Option.none(), redirectUri, verifier } = asked
+        const applicationId = client.id
+        if (policy.requireRedirectUri && Option.isNone(redirectUri)) {
+          return new MissingParameter({ name: "redirect_uri" })
+        }
+        if (requirePkce && Option.isNone(verifier)) return new MissingParameter({ name: "code_verifier" })
+        const challenge = Option.map(verifier, (secret) => secrets.hash(Redacted.value(secret)))
+        return issue(asked, Token.parse("code", code), now, (grant, salt) => {
+          const presented = { applicationId, presented: code, salt, idempotencyKey, redirectUri, challenge }
+          return redeem(grant, presented, secrets, now, policy)
         })
-      )
+      }
     )
-  }
+
+  const refresh: TokenRequests["refresh"] = (asked) =>
+    answered(asked, "refresh_token", (_, now) => {
+      const { client, idempotencyKey = Option.none(), scope = Option.none(), token } = asked
+      const applicationId = client.id
+      return issue(asked, Token.parseRefresh(token), now, (grant, salt, name) => {
+        const presented = { applicationId, presented: token, salt, idempotencyKey, scope, name }
+        return rotate(grant, presented, secrets, now, policy)
+      })
+    })
 
   return { exchange, refresh }
 })

@@ -241,8 +241,4 @@ const make = Effect.gen(function*() {
 })
 
 /** The service over its ports. */
-export const layer: Layer.Layer<
-  Applications,
-  never,
-  ApplicationStore | PersonStore | SubscriptionStore | UserStore | Secrets
-> = Layer.effect(Applications, make)
+export const layer = Layer.effect(Applications, make)

@@ -9,7 +9,6 @@ import { type Delivery, type DeliveryFilter, type DeliveryId, DeliveryNotFound, 
 import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { Audience, type Event, type EventOrigin, makeOrigins } from "./Event.ts"
 import { emptyUpdates } from "./Registration.ts"
-import type { Secrets } from "./Secrets.ts"
 import { foundOr, maxId, StoreError } from "./Store.ts"
 import { SubscriptionNotFound } from "./Subscription.ts"
 
@@ -121,5 +120,4 @@ const make = Effect.gen(function*() {
 })
 
 /** The service over its ports. */
-export const layer: Layer.Layer<Deliveries, never, DeliveryQueue | DeliveryStore | Secrets> = Layer
-  .effect(Deliveries, make)
+export const layer = Layer.effect(Deliveries, make)

@@ -251,9 +251,4 @@ const make = Effect.gen(function*() {
 })
 
 /** The service over its ports. */
-export const layer: Layer.Layer<
-  OAuth,
-  never,
-  Audit | Application.ApplicationStore | GrantStore | PersonStore | Secrets
-> = Layer
-  .effect(OAuth, make)
+export const layer = Layer.effect(OAuth, make)

@@ -12,7 +12,6 @@ import { GrantStore, revokeByUser } from "./Grant.ts"
 import { type Authorized, OAuth } from "./OAuth.ts"
 import { PersonStore } from "./PersonStore.ts"
 import type { Registration, RegistrationId } from "./Registration.ts"
-import type { Secrets } from "./Secrets.ts"
 import { type StoreError, untilSaved } from "./Store.ts"
 import type { UserId } from "./User.ts"
 
@@ -86,11 +85,4 @@ const make = Effect.gen(function*() {
 })
 
 /** The service over its ports. */
-export const layer: Layer.Layer<
-  PersonalData,
-  never,
-  ApplicationStore | Audit | GrantStore | OAuth | PersonStore | Secrets
-> = Layer.effect(
-  PersonalData,
-  make
-)
+export const layer = Layer.effect(PersonalData, make)

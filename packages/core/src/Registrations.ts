@@ -7,7 +7,6 @@ import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { type EventId, makeOrigins, Sequence, Updates } from "./Event.ts"
 import * as Registration from "./Registration.ts"
 import { InvalidParty, RegistrationNotFound, RegistrationStore } from "./Registration.ts"
-import type { Secrets } from "./Secrets.ts"
 import { foundOr, type StoreError, untilSaved } from "./Store.ts"
 import { type Role, type UserId, UserStore } from "./User.ts"
 
@@ -116,5 +115,4 @@ const make = Effect.gen(function*() {
 })
 
 /** The service over its ports. */
-export const layer: Layer.Layer<Registrations, never, DeliveryQueue | RegistrationStore | UserStore | Secrets> = Layer
-  .effect(Registrations, make)
+export const layer = Layer.effect(Registrations, make)

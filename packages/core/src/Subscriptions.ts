@@ -188,6 +188,4 @@ const make = Effect.gen(function*() {
 })
 
 /** The service over its ports. */
-export const layer: Layer.Layer<Subscriptions, never, Audit | DeliveryStore | SubscriptionStore | Callbacks | Secrets> =
-  Layer
-    .effect(Subscriptions, make)
+export const layer = Layer.effect(Subscriptions, make)

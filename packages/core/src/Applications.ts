@@ -72,7 +72,7 @@ export declare namespace Applications {
   /** Returns it after a change of the secrets. */
   export type Changed<A> = Effect.Effect<A, ApplicationNotFound | SecretRefused | StoreError>
 
-  export interface Service {
+  export interface Service extends Pick<ApplicationStore.Service, "list"> {
     /** Registers an application of a platform user. With the `secret` of an earlier registration: `Conflict`. */
     readonly create: (
       ownerId: UserId,
@@ -104,8 +104,6 @@ export declare namespace Applications {
     readonly revokeAll: (id: ApplicationId) => Present
     /** Ends the application, its grants and its subscription. */
     readonly end: (id: ApplicationId) => Effect.Effect<void, ApplicationNotFound | StoreError>
-    /** Lists applications (`ApplicationStore.list`). */
-    readonly list: ApplicationStore.Service["list"]
     /** Returns the application of these credentials. */
     readonly authenticate: (
       credentials: ClientCredentials

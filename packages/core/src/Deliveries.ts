@@ -36,13 +36,9 @@ export interface Redelivery extends Omit<DeliveryFilter, "limit" | "order"> {
 const redeliveryPart = 200
 
 export declare namespace Deliveries {
-  export interface Service {
+  export interface Service extends Pick<DeliveryStore.Service, "attempts" | "list" | "repeats" | "search"> {
     /** Finds a delivery. It is removed `Policy.deliveryRetention` after its end. */
     readonly find: (id: DeliveryId) => Effect.Effect<Delivery, DeliveryNotFound | StoreError>
-    /** Lists deliveries (`DeliveryStore.list`). */
-    readonly list: DeliveryStore.Service["list"]
-    readonly search: DeliveryStore.Service["search"]
-    readonly attempts: DeliveryStore.Service["attempts"]
     /** Delivers the event again: a new delivery with the same `webhook-id`. */
     readonly redeliver: (
       id: DeliveryId
@@ -52,8 +48,6 @@ export declare namespace Deliveries {
       { readonly redelivered: number; readonly skipped: number; readonly next: Option.Option<DeliveryId> },
       StoreError
     >
-    /** The newest repeat of each delivery (`DeliveryStore.repeats`). */
-    readonly repeats: DeliveryStore.Service["repeats"]
     /** Cancels the newest pending deliveries of an application, at most `maxCancelled`. Returns their number. */
     readonly cancelPending: (id: ApplicationId) => Effect.Effect<number, StoreError>
     /** Sends a test event to this application's subscription only. */

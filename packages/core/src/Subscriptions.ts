@@ -65,7 +65,7 @@ export class Subscriptions
 {}
 
 export declare namespace Subscriptions {
-  export interface Service {
+  export interface Service extends Pick<SubscriptionStore.Service, "findByApplication" | "list"> {
     /** Validates the callback, then subscribes the application of this access token. */
     readonly create: (access: BearerAccess, wanted: Wanted) => Effect.Effect<
       Subscription.Subscription,
@@ -90,10 +90,6 @@ export declare namespace Subscriptions {
       Subscription.Subscription,
       InvalidCallbackUrl | AlreadySubscribed | ApplicationNotFound | ValidationFailed | StoreError
     >
-    /** The subscription of an application. */
-    readonly findByApplication: SubscriptionStore.Service["findByApplication"]
-    /** Lists subscriptions (`SubscriptionStore.list`). */
-    readonly list: SubscriptionStore.Service["list"]
     /** Pauses the subscription. No attempt is claimed after this returns, and events wait in order. */
     readonly pause: (
       id: ApplicationId,

@@ -2,24 +2,17 @@
 import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { ApplicationId } from "./Application.ts"
 import type { Grant } from "./Grant.ts"
 import type { Fingerprint } from "./Secrets.ts"
-import { isOver, type Scope } from "./Token.ts"
-import type { Role, UserId } from "./User.ts"
+import { type AccessToken, isOver, type Scope } from "./Token.ts"
 
 /** The token is unknown, expired, replaced or revoked (RFC 6750 §3.1, requirements §7). */
 export class InvalidToken extends Schema.TaggedError<InvalidToken>()("@startlist/core/InvalidToken", {}) {}
 
 /** The user, application and scope of an access token. */
-export interface BearerAccess {
-  readonly applicationId: ApplicationId
-  readonly userId: UserId
-  readonly role: Role
-  readonly scope: Scope
-  readonly createdAt: DateTime.Utc
-  readonly expiresAt: DateTime.Utc
-}
+export interface BearerAccess
+  extends Pick<Grant, "applicationId" | "userId" | "role">, Pick<AccessToken, "scope" | "createdAt" | "expiresAt">
+{}
 
 /** The access of a token that is in the grant and has not expired. A revoked grant has no tokens. */
 export const find = (grant: Grant, token: Fingerprint, now: DateTime.Utc): Option.Option<BearerAccess> => {

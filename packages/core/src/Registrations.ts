@@ -10,13 +10,8 @@ import { InvalidParty, RegistrationNotFound, RegistrationStore } from "./Registr
 import { foundOr, type StoreError, untilSaved } from "./Store.ts"
 import { type Role, type UserId, UserStore } from "./User.ts"
 
-/** A registration of the embedding server as it is after a change. */
-export interface ChangedElsewhere {
-  /** The server's own identifier: the `object_id` of the event. */
-  readonly id: Registration.RegistrationId
-  /** The users whose applications are notified. */
-  readonly parties: Registration.Parties
-  readonly updates: Updates
+/** A registration of the embedding server after a change. Its `id`, the server's own, is the `object_id` of the event. */
+export interface ChangedElsewhere extends Omit<Registration.Registration, "version"> {
   /** Grows with each change, 0 to 2^53 - 1. Default: milliseconds, which do not order nodes whose clocks differ. */
   readonly sequence?: number | undefined
 }

@@ -48,11 +48,7 @@ export const AccessToken = Schema.Struct({
 export type AccessToken = typeof AccessToken.Type
 
 /** The answer to a code or refresh token (requirements §2.2). Only this answer has the pair in clear. */
-export interface TokenAnswer extends TokenPair {
-  readonly createdAt: DateTime.Utc
-  readonly expiresAt: DateTime.Utc
-  /** The scope of the grant. */
-  readonly scope: Scope
+export interface TokenAnswer extends TokenPair, Omit<AccessToken, "hash"> {
   /** The `state` of the authorization request. A refresh has none. */
   readonly state: Option.Option<string>
 }

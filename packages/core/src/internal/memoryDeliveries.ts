@@ -3,7 +3,15 @@ import type * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { Delivery, DeliveryId, type DeliveryStore, type LogEntry, searchIn, UnknownPosition } from "../Delivery.ts"
+import {
+  type Delivery,
+  type DeliveryFilter,
+  DeliveryId,
+  type DeliveryStore,
+  type LogEntry,
+  searchIn,
+  UnknownPosition
+} from "../Delivery.ts"
 import type { Claimed, ClaimRequest, DeliveryQueue } from "../DeliveryQueue.ts"
 import type { Audience, Outgoing } from "../Event.ts"
 import type { SubscriptionId } from "../Subscription.ts"
@@ -162,40 +170,23 @@ export const makeDeliveries = (
     enqueue: (outgoing) => Effect.sync(() => enqueue(outgoing))
   }
 
-  const newestOf = (
-    id: Option.Option<Delivery["applicationId"]>,
-    among: number,
-    isWanted = (_: Delivery) => true
-  ) =>
-    newestFirst(deliveries)
+  const listed = ({ after, applicationId, limit, order, state: wanted }: DeliveryFilter): ReadonlyArray<Delivery> =>
+    (order === undefined ? newestFirst(deliveries) : [...deliveries.values()])
       .map(({ delivery }) => delivery)
-      .filter((delivery) => !Option.exists(id, (one) => one !== delivery.applicationId) && isWanted(delivery))
-      .slice(0, among)
+      .filter((delivery) => !Option.exists(applicationId, (id) => id !== delivery.applicationId))
+      .filter((delivery) => !Option.exists(wanted, (one) => one !== delivery.state))
+      .filter(({ id }) => !Option.exists(after, (last) => order === undefined ? id >= last : id <= last))
+      .slice(0, limit)
 
   const store: DeliveryStore.Service = {
-    search: (search) =>
-      Effect.sync(() => {
-        const { after, among, applicationId, state: wanted } = search
-        const isWanted = ({ id, state }: Delivery) =>
-          !Option.exists(wanted, (one) => one !== state) && !Option.exists(after, (last) => id >= last)
-        return searchIn(search, newestOf(applicationId, among, isWanted))
-      }),
+    search: (search) => Effect.sync(() => searchIn(search, listed({ ...search, limit: search.among }))),
     attempts: (id, since, among) =>
       Effect.sync(() =>
-        newestOf(Option.some(id), among).flatMap(({ attempts }) =>
-          attempts.filter(({ at }) => at.epochMillis >= since.epochMillis)
-        )
+        listed({ applicationId: Option.some(id), state: Option.none(), after: Option.none(), limit: among })
+          .flatMap(({ attempts }) => attempts.filter(({ at }) => at.epochMillis >= since.epochMillis))
       ),
     find: (id) => Effect.sync(() => Option.map(Option.fromNullable(deliveries.get(id)), ({ delivery }) => delivery)),
-    list: ({ after, applicationId, limit, order, state: wanted }) =>
-      Effect.sync(() =>
-        (order === undefined ? newestFirst(deliveries) : [...deliveries.values()])
-          .map(({ delivery }) => delivery)
-          .filter((delivery) => Option.isNone(applicationId) || delivery.applicationId === applicationId.value)
-          .filter((delivery) => Option.isNone(wanted) || delivery.state === wanted.value)
-          .filter(({ id }) => Option.isNone(after) || (order === undefined ? id < after.value : id > after.value))
-          .slice(0, limit)
-      ),
+    list: (filter) => Effect.sync(() => listed(filter)),
     repeats: (originals) =>
       Effect.sync(() =>
         new Map(originals.flatMap((one) => {

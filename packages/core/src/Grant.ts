@@ -84,8 +84,8 @@ export interface Consent extends Pick<AuthorizationRequest, "challenge" | "redir
 }
 
 /**
- * Adds a pending code to the present life of the grant, or begins a new life, also if the user has another role since:
- * tokens have the role of their life. Tokens of an active grant stay until the code is redeemed.
+ * Adds a pending code to the present life of the grant, where nothing else changes until the code is redeemed. Begins a
+ * new life if the grant is not active, or the user has another role since: tokens have the role of their life.
  */
 export const consent = (
   existing: Option.Option<Grant>,

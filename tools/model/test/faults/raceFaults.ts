@@ -15,7 +15,7 @@ import {
   saves,
   subscriptions
 } from "./Fault.ts"
-import { concerned, isNext } from "./tornFaults.ts"
+import { isNext } from "./tornFaults.ts"
 
 const nothing = Option.none()
 
@@ -172,12 +172,6 @@ export const raceFaults: ReadonlyArray<Fault<Change>> = [
           }).slice(0, request.limit))
     }
   }),
-  saves(
-    "race",
-    "registrations",
-    "who is concerned is found before the save",
-    (next, { all, save }, outgoing) => Effect.flatMap(concerned(all, outgoing), (told) => save(next, told))
-  ),
   deliveries("race", "a claim returns deliveries as they were found before it", ({ claim, list }) => ({
     claim: (request) =>
       Effect.gen(function*() {

@@ -2,7 +2,8 @@
  * Faults as layers: each replaces good stores of any kind by stores that misbehave.
  *
  * ```ts
- * const stores = Faults.sometimes({ seed: 7, probability: 0.1, fault: Faults.Fault.FailsAfter() })(MyStores.layer)
+ * const fault = Faults.Fault.FailsAfter()
+ * const stores = Faults.layer((operation) => operation === "GrantStore.save" ? fault : undefined)(MyStores.layer)
  * ```
  *
  * Or on demand, from within a test: `Faults.onDemand(MyStores.layer)` and the service `Faults`.
@@ -22,8 +23,6 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import { PCGRandom } from "effect/Utils"
-import { withClockOffset } from "./VirtualTime.ts"
 
 const tags = {
   ApplicationStore,
@@ -134,27 +133,6 @@ export const inject = (stores: Context.Context<Stores>, decide: Decide): Context
 export const layer = (decide: Decide) => <E, R>(stores: Layer.Layer<Stores, E, R>): Layer.Layer<Stores, E, R> =>
   Layer.map(stores, (context) => inject(context, decide))
 
-export interface Sometimes {
-  /** The same seed and the same calls give the same faults. */
-  readonly seed: number
-  /** Between 0 and 1, for each call. */
-  readonly probability: number
-  readonly fault: Fault
-  /** Operations that can have a fault. Default: all. */
-  readonly operations?: ReadonlyArray<StoreOperation>
-}
-
-/** Stores that have a fault with this probability. */
-export const sometimes = (options: Sometimes) => <E, R>(stores: Layer.Layer<Stores, E, R>): Layer.Layer<Stores, E, R> =>
-  Layer.unwrapEffect(Effect.sync(() => {
-    const random = new PCGRandom(options.seed)
-    return layer((operation) =>
-      (options.operations?.includes(operation) ?? true) && random.number() < options.probability
-        ? options.fault
-        : undefined
-    )(stores)
-  }))
-
 /** Switches faults on and off while a test runs. */
 export class Faults extends Context.Tag("@startlist/testing/Faults")<Faults, Faults.Service>() {}
 
@@ -193,7 +171,3 @@ export const onDemand = <E, R>(stores: Layer.Layer<Stores, E, R>): Layer.Layer<S
     }
     return Layer.merge(layer(decide)(stores), Layer.succeed(Faults, control))
   }))
-
-/** The clock of one node, ahead of the others by `offset` (negative: behind). Sleeps are as long as before. */
-export const clockOffset = (offset: Duration.DurationInput): Layer.Layer<never> =>
-  Layer.unwrapEffect(withClockOffset(offset)(Effect.clockWith((clock) => Effect.succeed(Layer.setClock(clock)))))

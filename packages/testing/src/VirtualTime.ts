@@ -7,7 +7,6 @@
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Random from "effect/Random"
@@ -145,7 +144,3 @@ const offsetBy = (clock: Clock.Clock, millis: number): Clock.Clock => ({
   unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos() + BigInt(Math.round(millis * 1_000_000)),
   sleep: (duration) => clock.sleep(duration)
 })
-
-/** Runs an effect by a clock that is ahead by `offset`, like one node of several. */
-export const withClockOffset = (offset: Duration.DurationInput) => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.clockWith((clock) => Effect.withClock(effect, offsetBy(clock, Duration.toMillis(offset))))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Application, Grant, Memory, Policy, Secrets, Subscription, User } from "@startlist/core"
-import { Clock, DateTime, Duration, Effect, Exit, Fiber, Layer, Option, TestClock } from "effect"
+import { DateTime, Effect, Fiber, Option, TestClock } from "effect"
 import * as Faults from "../src/Faults.ts"
 
 const { Fault } = Faults
@@ -119,45 +119,4 @@ describe("a fault", () => {
       yield* faults.none
       yield* grants.save(consent)
     }).pipe(Effect.provide(stores)))
-})
-
-describe("a store that fails sometimes", () => {
-  const outcomes = (seed: number, probability: number) =>
-    Effect.forEach(
-      Array.from({ length: 40 }, (_, index) => `user-${index}`),
-      (name) => Effect.map(Effect.exit(insert(name)), Exit.isSuccess)
-    ).pipe(
-      Effect.provide(
-        Faults.sometimes({ seed, probability, fault: Fault.FailsBefore(), operations: ["SubscriptionStore.insert"] })(
-          Layer.fresh(Memory.layer)
-        )
-      )
-    )
-
-  it.effect("fails as its seed says, about as often as it was asked to", () =>
-    Effect.gen(function*() {
-      const one = yield* outcomes(1, 0.5)
-      expect(yield* outcomes(1, 0.5)).toStrictEqual(one)
-      expect(yield* outcomes(2, 0.5)).not.toStrictEqual(one)
-      const failed = one.filter((isGood) => !isGood).length
-      expect(failed).toBeGreaterThan(5)
-      expect(failed).toBeLessThan(35)
-      expect(yield* outcomes(1, 0)).not.toContain(false)
-      expect(yield* outcomes(1, 1)).not.toContain(true)
-    }))
-})
-
-describe("a clock offset", () => {
-  it.effect("moves the time that is read, and no sleep", () =>
-    Effect.gen(function*() {
-      const there = yield* Clock.currentTimeMillis
-      const offset = Duration.toMillis("90 seconds")
-      const shifted = Effect.provide(Faults.clockOffset("90 seconds"))
-      expect(yield* shifted(Clock.currentTimeMillis)).toBe(there + offset)
-      expect((yield* shifted(DateTime.now)).epochMillis).toBe(there + offset)
-      const sleeping = yield* Effect.fork(shifted(Effect.sleep("10 seconds")))
-      yield* TestClock.adjust("10 seconds")
-      yield* Fiber.join(sleeping)
-      expect(yield* Clock.currentTimeMillis).toBe(there + 10_000)
-    }))
 })

@@ -152,27 +152,24 @@ export const erasureLaws: LawGroup<Stores> = {
       yield* f.persons.erase({ ...erasure, revocations: [] })
       same(yield* f.persons.isErased(owner.id), true)
     }),
-    storeLaw(
-      "the owner of an application is not erased before its end, and an erased user owns none later",
-      function*(f) {
-        const [owner, other] = [yield* f.user("platform"), yield* f.application()]
-        const app = yield* f.application(owner)
-        const erase = f.persons.erase({ userId: owner.id, at: at(7), registrationIds: [], revocations: [] })
-        same(yield* tagOf(erase), "@startlist/core/Conflict")
-        same(yield* f.persons.isErased(owner.id), false)
-        const ended = { ...app, state: "ended", secrets: [], redirectUris: [], version: 2 } as const
-        yield* f.applications.save(ended)
-        yield* erase
-        same(yield* tagOf(f.application(owner)), "@startlist/core/UserErased", "a new application")
-        same(
-          yield* tagOf(f.applications.save({ ...other, ownerId: owner.id, version: 2 })),
-          "@startlist/core/Conflict",
-          "a new owner"
-        )
-        same(yield* f.applications.find(other.id), Option.some(other))
-        yield* f.applications.save({ ...ended, version: 3 })
-      }
-    ),
+    storeLaw("an owner is not erased before the application ends, and owns none later", function*(f) {
+      const [owner, other] = [yield* f.user("platform"), yield* f.application()]
+      const app = yield* f.application(owner)
+      const erase = f.persons.erase({ userId: owner.id, at: at(7), registrationIds: [], revocations: [] })
+      same(yield* tagOf(erase), "@startlist/core/Conflict")
+      same(yield* f.persons.isErased(owner.id), false)
+      const ended = { ...app, state: "ended", secrets: [], redirectUris: [], version: 2 } as const
+      yield* f.applications.save(ended)
+      yield* erase
+      same(yield* tagOf(f.application(owner)), "@startlist/core/UserErased", "a new application")
+      same(
+        yield* tagOf(f.applications.save({ ...other, ownerId: owner.id, version: 2 })),
+        "@startlist/core/Conflict",
+        "a new owner"
+      )
+      same(yield* f.applications.find(other.id), Option.some(other))
+      yield* f.applications.save({ ...ended, version: 3 })
+    }),
     queueLaw("an erasure without the next versions of all active grants changes nothing", function*(f) {
       const [{ app: one }, { app: two }] = [yield* f.subscribed, yield* f.subscribed]
       const owner = yield* f.user()

@@ -96,101 +96,92 @@ export const keyLaws: LawGroup<Stores> = {
       same(log.map(({ delivery }) => delivery.id), ids, "in the order of the log")
       yield* f.cleanUp
     }),
-    storeLaw(
-      "130 applications of a user are on each list and all notified, whatever digits numbers share",
-      function*(f) {
-        const owner = yield* f.user()
-        // The number of one begins with that of the other, like 1 and 11.
-        const similar = { ...owner, id: UserId.make(Number(`${owner.id}1`)) }
-        const subscribed = Effect.flatMap(
-          f.application(owner),
-          (app) => Effect.map(f.subscription(app), ({ id }) => ({ app, id }))
-        )
-        const made = yield* Effect.all(
-          Array.from({ length: 130 }, () => subscribed),
-          { concurrency: 10 }
-        )
-        const all = made.sort((a, b) => a.app.id - b.app.id)
-        const some = all.filter((_, place) => place % 10 === 0)
-        yield* Effect.forEach(
-          all.entries(),
-          ([place, { app }]) => f.grant(app, owner, { grantedAt: at(place) }),
-          together
-        )
-        yield* Effect.forEach(some, ({ app }) => f.grant(app, similar), together)
-        const idOf = ({ app }: typeof all[number]) => app.id
-        same((yield* f.grants.listByUser(owner.id)).map((one) => one.applicationId), all.map(idOf), "grants of a user")
-        const others = (yield* f.grants.listByUser(similar.id)).map(({ applicationId }) => applicationId)
-        same(sorted(others), some.map(idOf), "grants of a user whose number has one digit more")
-        // The numbers of those behind them begin with theirs.
-        const first = all.slice(0, 20)
-        const byApplication = yield* Effect.forEach(
-          first,
-          ({ app }) => f.grants.listByApplication(app.id, 1000),
-          together
-        )
-        for (const [place, grants] of byApplication.entries()) {
-          const users = place % 10 === 0 ? [owner.id, similar.id] : [owner.id]
-          same(sorted(grants.map(({ userId }) => userId)), users, `grants of application ${all[place]?.app.id}`)
-        }
-        const listed: Array<number> = []
-        for (let page = 50, after = Option.none<typeof all[number]["app"]["id"]>(); page === 50;) {
-          const found = yield* f.applications.list({ owner: Option.some(owner.id), after, limit: 50 })
-          page = found.length
-          after = Option.fromNullable(found.at(-1)?.id)
-          listed.push(...found.map(({ id }) => id))
-        }
-        same(listed, all.map(idOf).reverse(), "applications of a user")
-        const subscriptions = yield* f.subscriptions.list({ after: Option.none(), limit: 130 })
-        same(subscriptions.map(({ id }) => id), sorted(all.map(({ id }) => id)).toReversed(), "subscriptions")
-        const notified = yield* f.deliveryQueue.enqueue([owner, similar].map(({ id }) => ({
-          event: f.event(id),
-          audience: Audience.GrantedBy({ userIds: [id] })
-        })))
-        same(notified.length, all.length + some.length, "number of deliveries")
-        const page = {
-          applicationId: Option.none(),
-          state: Option.none(),
-          after: Option.none(),
-          limit: notified.length
-        }
-        const told = (yield* f.deliveries.list(page)).map(({ applicationId }) => applicationId)
-        same(sorted(told), sorted([...all, ...some].map(idOf)), "applications that were notified")
-        yield* confusableGrants(f, all.map(({ app }) => app))
-        yield* confusableObjects(f, all)
-        yield* f.cleanUp
+    storeLaw("130 applications of a user are on each list and notified, whatever their digits", function*(f) {
+      const owner = yield* f.user()
+      // The number of one begins with that of the other, like 1 and 11.
+      const similar = { ...owner, id: UserId.make(Number(`${owner.id}1`)) }
+      const subscribed = Effect.flatMap(
+        f.application(owner),
+        (app) => Effect.map(f.subscription(app), ({ id }) => ({ app, id }))
+      )
+      const made = yield* Effect.all(
+        Array.from({ length: 130 }, () => subscribed),
+        { concurrency: 10 }
+      )
+      const all = made.sort((a, b) => a.app.id - b.app.id)
+      const some = all.filter((_, place) => place % 10 === 0)
+      yield* Effect.forEach(
+        all.entries(),
+        ([place, { app }]) => f.grant(app, owner, { grantedAt: at(place) }),
+        together
+      )
+      yield* Effect.forEach(some, ({ app }) => f.grant(app, similar), together)
+      const idOf = ({ app }: typeof all[number]) => app.id
+      same((yield* f.grants.listByUser(owner.id)).map((one) => one.applicationId), all.map(idOf), "grants of a user")
+      const others = (yield* f.grants.listByUser(similar.id)).map(({ applicationId }) => applicationId)
+      same(sorted(others), some.map(idOf), "grants of a user whose number has one digit more")
+      // The numbers of those behind them begin with theirs.
+      const first = all.slice(0, 20)
+      const byApplication = yield* Effect.forEach(
+        first,
+        ({ app }) => f.grants.listByApplication(app.id, 1000),
+        together
+      )
+      for (const [place, grants] of byApplication.entries()) {
+        const users = place % 10 === 0 ? [owner.id, similar.id] : [owner.id]
+        same(sorted(grants.map(({ userId }) => userId)), users, `grants of application ${all[place]?.app.id}`)
       }
-    ),
-    storeLaw(
-      "events of objects with large numbers that are close to each other do not wait for each other",
-      function*(f) {
-        const { app, subscription } = yield* f.subscribed
-        const large = [2 ** 24, 2 ** 31, 2 ** 32, 2 ** 52].flatMap((number) => [number, number + 1, number + 2])
-        const objects = [1, 2, ...large, maxId - 1, maxId]
-        yield* f.queue(app, f.events(objects, early))
-        const claimed = yield* f.claimAt(-1000)
-        const mine = claimed.filter((one) => one.subscription.id === subscription.id)
-        same(mine.map(({ delivery }) => delivery.event.objectId), objects)
-        yield* f.cleanUp
+      const listed: Array<number> = []
+      for (let page = 50, after = Option.none<typeof all[number]["app"]["id"]>(); page === 50;) {
+        const found = yield* f.applications.list({ owner: Option.some(owner.id), after, limit: 50 })
+        page = found.length
+        after = Option.fromNullable(found.at(-1)?.id)
+        listed.push(...found.map(({ id }) => id))
       }
-    ),
-    storeLaw(
-      "objects of two subscriptions do not wait for each other if their numbers differ by a round one",
-      function*(f) {
-        const [a, b] = [yield* f.subscribed, yield* f.subscribed]
-        const between = b.subscription.id - a.subscription.id
-        const factors = [10, 100, 1000, 2 ** 16, 10 ** 6, 10 ** 9, 2 ** 32, 10 ** 12]
-        const objects = factors.map((factor) => 7 + between * factor)
-        yield* f.enqueue(a.app, f.events(objects, early))
-        yield* f.enqueue(b.app, f.events([7], early))
-        const claimed = yield* f.claimAt(-1000)
-        same(claimed.map(({ delivery }) => [delivery.applicationId, delivery.event.objectId]), [
-          ...objects.map((object) => [a.app.id, object]),
-          [b.app.id, 7]
-        ])
-        yield* f.cleanUp
+      same(listed, all.map(idOf).reverse(), "applications of a user")
+      const subscriptions = yield* f.subscriptions.list({ after: Option.none(), limit: 130 })
+      same(subscriptions.map(({ id }) => id), sorted(all.map(({ id }) => id)).toReversed(), "subscriptions")
+      const notified = yield* f.deliveryQueue.enqueue([owner, similar].map(({ id }) => ({
+        event: f.event(id),
+        audience: Audience.GrantedBy({ userIds: [id] })
+      })))
+      same(notified.length, all.length + some.length, "number of deliveries")
+      const page = {
+        applicationId: Option.none(),
+        state: Option.none(),
+        after: Option.none(),
+        limit: notified.length
       }
-    ),
+      const told = (yield* f.deliveries.list(page)).map(({ applicationId }) => applicationId)
+      same(sorted(told), sorted([...all, ...some].map(idOf)), "applications that were notified")
+      yield* confusableGrants(f, all.map(({ app }) => app))
+      yield* confusableObjects(f, all)
+      yield* f.cleanUp
+    }),
+    storeLaw("objects with large numbers that are close do not wait for each other", function*(f) {
+      const { app, subscription } = yield* f.subscribed
+      const large = [2 ** 24, 2 ** 31, 2 ** 32, 2 ** 52].flatMap((number) => [number, number + 1, number + 2])
+      const objects = [1, 2, ...large, maxId - 1, maxId]
+      yield* f.queue(app, f.events(objects, early))
+      const claimed = yield* f.claimAt(-1000)
+      const mine = claimed.filter((one) => one.subscription.id === subscription.id)
+      same(mine.map(({ delivery }) => delivery.event.objectId), objects)
+      yield* f.cleanUp
+    }),
+    storeLaw("objects of two subscriptions whose numbers differ by a round one do not wait", function*(f) {
+      const [a, b] = [yield* f.subscribed, yield* f.subscribed]
+      const between = b.subscription.id - a.subscription.id
+      const factors = [10, 100, 1000, 2 ** 16, 10 ** 6, 10 ** 9, 2 ** 32, 10 ** 12]
+      const objects = factors.map((factor) => 7 + between * factor)
+      yield* f.enqueue(a.app, f.events(objects, early))
+      yield* f.enqueue(b.app, f.events([7], early))
+      const claimed = yield* f.claimAt(-1000)
+      same(claimed.map(({ delivery }) => [delivery.applicationId, delivery.event.objectId]), [
+        ...objects.map((object) => [a.app.id, object]),
+        [b.app.id, 7]
+      ])
+      yield* f.cleanUp
+    }),
     storeLaw("users whose numbers are equal in their last 32 bits are different users", function*(f) {
       const one = yield* f.user("platform")
       const other = { ...one, id: UserId.make((one.id + 2 ** 32) % 2 ** 50) }

@@ -1,20 +1,22 @@
 /** Laws of many calls at the same time, which a store may join in one statement. */
 import { type Application, ApplicationId } from "@startlist/core/Application"
+import type { Delivery, LogEntry } from "@startlist/core/Delivery"
+import type { Claimed } from "@startlist/core/DeliveryQueue"
 import type { Outgoing } from "@startlist/core/Event"
 import { RegistrationId } from "@startlist/core/Registration"
 import { maxId, type StoreError } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Services"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
+import * as Equal from "effect/Equal"
 import * as Option from "effect/Option"
 import type { Law, LawGroup } from "../Law.ts"
 import { poll } from "./eventLoop.ts"
 import { alike, count, holds, race, same, sorted, tagOf } from "./expecting.ts"
-import { type Fixture, only } from "./fixture.ts"
-import { parallelQueueLaws } from "./parallelQueueLaws.ts"
+import { at, type Fixture, only } from "./fixture.ts"
 import { atRest, besideInterrupted, noStops, rounds, stepsOf, type Stops, sweep, together } from "./rounds.ts"
 import { interruptAt } from "./stepping.ts"
-import { often, storeLaw } from "./storeLaw.ts"
+import { often, queueLaw, storeLaw } from "./storeLaw.ts"
 
 type What = "grants" | "registrations"
 
@@ -52,9 +54,7 @@ const recordOf = (what: What, f: Fixture, app: Application, owner = f.user(), is
  */
 const contested = (what: What, first: 1 | 2): Law<Stores> =>
   storeLaw(
-    `of parallel ${
-      first === 1 ? "first " : ""
-    }saves of ${what} one over each version is stored, and each has its answer and events`,
+    `of parallel saves of ${what} over version ${first - 1}, one is stored, and each has its answer and events`,
     often(function*(f) {
       const apps = yield* Effect.all([f.subscribed, f.subscribed, f.subscribed])
       // A user has grants to several applications, of which some are saved and some refused.
@@ -81,11 +81,8 @@ const contested = (what: What, first: 1 | 2): Law<Stores> =>
         const last = accepted(record).at(-1)
         same(yield* record.stored, Option.some([last?.version, last?.mark]), "what is stored")
       }
-      same(
-        count(answers, "@startlist/core/Conflict"),
-        all.length - records.flatMap(accepted).length,
-        "number of saves refused"
-      )
+      const refused = all.length - records.flatMap(accepted).length
+      same(count(answers, "@startlist/core/Conflict"), refused, "number of saves refused")
       for (const { app } of apps) {
         const ofApp = records.filter((record) => record.app === app).flatMap(accepted)
         const objects = sorted(ofApp.flatMap(({ objects }) => objects))
@@ -215,6 +212,105 @@ const moments: Law<Stores> = storeLaw(
   }
 )
 
+/** Another call beside many settlements of an application. */
+const duringSettlements = (name: "a cancellation" | "a removal" | "claims" | "the next events"): Law<Stores> =>
+  queueLaw(
+    `${name} during many settlements: each delivery has what their answers say, and none is lost`,
+    often(function*(f, round) {
+      const { app, subscription } = yield* f.subscribed
+      const enqueue = f.enqueue(app, f.events(Arr.range(1, 30)))
+      yield* enqueue
+      const held = yield* f.claim()
+      const claimLater = f.claimAt(15)
+      const taken: Array<Claimed> = []
+      const other: Effect.Effect<unknown, StoreError> = {
+        // Usually of as many as there are: a store may then look no further.
+        "a cancellation": f.deliveryQueue.cancel(app.id, at(1), round % 4 === 0 ? 1000 : 30),
+        "a removal": f.subscriptions.remove(subscription.id, at(1)),
+        "claims": Effect.map(Effect.all([claimLater, claimLater, claimLater], together), (all) => {
+          taken.push(...all.flat())
+        }),
+        "the next events": enqueue
+      }[name]
+      // Half of them in one call, and each of the others in a call of its own. In some rounds they are tried again.
+      const isFinal = round % 4 < 2
+      const fields = isFinal ? undefined : { dueAt: at(9) }
+      const settlements = [f.settle(held.slice(15), fields), ...held.slice(0, 15).map((one) => f.settle([one], fields))]
+      const settled = Effect.map(Effect.all(settlements, together), (ids) => sorted(ids.flat()))
+      const both = round % 2 === 0 ? { answer: other, recorded: settled } : { recorded: settled, answer: other }
+      const { answer, recorded } = yield* Effect.all(both, together)
+      const found = yield* f.listed(app)
+      const ids = (isWanted: (one: Delivery) => boolean) => found.filter(isWanted).map(({ id }) => id)
+      const pending = ids(({ state }) => state === "pending")
+      const changed = ids(({ dueAt, state }) => isFinal ? state === "delivered" : Equal.equals(dueAt, at(9)))
+      same(changed, recorded, "what is recorded")
+      if (name === "a cancellation") same(ids(({ state }) => state === "cancelled").length, answer, "what is cancelled")
+      if (name === "a removal") same([answer, pending], [true, []], "what outlives a removal")
+      if (name === "claims") {
+        // A claim skips what another call has locked.
+        const all = [...taken, ...yield* claimLater].map(({ delivery }) => delivery).sort((a, b) => a.id - b.id)
+        same(all, found.filter(({ state }) => state === "pending"), "what is claimed, each once, as it is")
+      }
+      const left = [yield* Effect.flatMap(f.claimAt(40), f.settle), yield* Effect.flatMap(f.claimAt(60), f.settle)]
+      same(sorted(left.flat()), pending, "what is claimed in the end")
+      yield* f.cleanUp
+    })
+  )
+
+/** A reader of the log of an application. Each read continues from the last position. */
+export const reader = (f: Fixture, { id: applicationId }: Pick<Application, "id">) => {
+  const seen: Array<LogEntry> = []
+  return {
+    seen,
+    /** Reads the next page. Returns its entries. */
+    read: (limit: number) =>
+      Effect.map(
+        Effect.suspend(() => f.deliveries.log({ applicationId, after: seen.at(-1)?.position ?? 0, limit })),
+        (page) => {
+          seen.push(...page)
+          return page
+        }
+      )
+  }
+}
+
+const readers = queueLaw(
+  "readers miss nothing of saves that overlap, see nothing twice, and see it in one order, also if they race each other",
+  function*(f) {
+    const { app } = yield* f.subscribed
+    const [one, two] = [reader(f, app), reader(f, app)]
+    let saved = 0
+    const numbered = (length: number) => Array.from({ length }, () => f.event(++saved + 10))
+    const save = (length: number) => Effect.suspend(() => f.enqueue(app, numbered(length)))
+    // Events about one object, in order.
+    const change = (object: number) => Effect.suspend(() => f.queue(app, [f.event(object), f.event(object)]))
+    const work = Effect.flatMap(f.claim({ limit: 20 }), (found) => f.settle(found))
+    yield* rounds(() =>
+      Effect.gen(function*() {
+        // Short saves begin and end while long ones go on.
+        const saves = [save(150), save(150), Effect.repeatN(save(1), 9), change(1), change(2), work, work]
+        const saving = yield* Effect.fork(Effect.all(saves, together))
+        const isDone = () => saving.unsafePoll() !== null
+        yield* Effect.all([poll(one.read(1000), isDone), poll(two.read(100), isDone)], together)
+        yield* saving
+        for (const { read } of [one, two]) yield* Effect.repeat(read(100), { until: (page) => page.length === 0 })
+      }), { least: 3, most: 12, millis: 500 })
+    const order = ({ seen }: typeof one) => seen.map(({ delivery }) => delivery.id)
+    const late = reader(f, app)
+    yield* Effect.repeat(late.read(100), { until: (page) => page.length === 0 })
+    const all = (yield* f.listed(app)).map(({ id }) => id)
+    for (const early of [one, two]) {
+      same(sorted(order(early)), all, "what a reader saw")
+      same(order(early), order(late), "what a later reader saw, in its order")
+    }
+    for (const object of [1, 2]) {
+      const ids = order({ ...one, seen: one.seen.filter(({ delivery }) => delivery.event.objectId === object) })
+      same(ids, sorted(ids), `order of the events about object ${object}`)
+    }
+    yield* f.cleanUp
+  }
+)
+
 export const parallelLaws: LawGroup<Stores> = {
   about: "at the same time",
   laws: [
@@ -222,30 +318,11 @@ export const parallelLaws: LawGroup<Stores> = {
     contested("grants", 2),
     contested("registrations", 2),
     ...[whole, besideOthers].flatMap((law) => [law("grants"), law("registrations")]),
-    storeLaw("of parallel saves of any other record over one version one is stored", function*(f) {
-      const { app, subscription } = yield* f.subscribed
-      const secrets = yield* f.signingSecrets(app)
-      for (const version of Arr.range(2, 7)) {
-        const saves = {
-          applications: f.applications.save({ ...app, version }),
-          "signing secrets": f.applications.saveSigningSecrets({ ...secrets, version }),
-          subscriptions: f.subscriptions.save({ ...subscription, version })
-        }
-        for (const [what, save] of Object.entries(saves)) {
-          const results = yield* race(Arr.makeBy(8, () => save))
-          same([count(results, "success"), count(results, "@startlist/core/Conflict")], [1, 7], `saves of ${what}`)
-        }
-      }
-      yield* f.cleanUp
-    }),
     storeLaw("identifiers that are given at the same time are different", function*(f) {
       const apps = yield* Effect.all(Arr.makeBy(8, () => f.application()), together)
       const subscriptions = yield* Effect.forEach(apps, (app) => f.subscription(app), together)
-      const registrations = yield* Effect.forEach(
-        apps,
-        () => Effect.flatMap(f.user(), (one) => f.registration(one)),
-        together
-      )
+      const owner = yield* f.user()
+      const registrations = yield* Effect.all(apps.map(() => f.registration(owner)), together)
       for (const made of [apps, subscriptions, registrations]) {
         same(new Set(made.map(({ id }) => Number(id))).size, apps.length)
       }
@@ -253,6 +330,21 @@ export const parallelLaws: LawGroup<Stores> = {
     }),
     moments,
     finds,
-    ...parallelQueueLaws
+    queueLaw("parallel claims get each delivery once", function*(f) {
+      const { app } = yield* f.subscribed
+      const objects = Arr.range(1, 24)
+      yield* f.enqueue(app, f.events(objects))
+      for (const round of Arr.range(1, 8)) {
+        const claim = f.claimAt(20 * round)
+        const claims = yield* Effect.all(Arr.makeBy(8, () => claim), together)
+        // A claim skips what another one has locked.
+        const claimed = [...claims.flat(), ...yield* claim]
+        const counts = claimed.map(({ claims, delivery }) => [delivery.event.objectId, claims] as const)
+        same(counts.sort(([a], [b]) => a - b), objects.map((object) => [object, round]), `round ${round}`)
+      }
+      yield* f.cleanUp
+    }),
+    ...(["a cancellation", "a removal", "claims", "the next events"] as const).map(duringSettlements),
+    readers
   ]
 }

@@ -15,7 +15,7 @@ import * as Arbitraries from "../Arbitraries.ts"
 import type { LawGroup } from "../Law.ts"
 import { holds, same, sorted, tagOf } from "./expecting.ts"
 import { at, long, objectsOf } from "./fixture.ts"
-import { reader } from "./parallelQueueLaws.ts"
+import { reader } from "./parallelLaws.ts"
 import { inTheMiddle, stepsOf, sweep } from "./rounds.ts"
 import { interruptAt } from "./stepping.ts"
 import { forEach, queueLaw } from "./storeLaw.ts"
@@ -49,48 +49,45 @@ export const queueLaws: LawGroup<Stores> = {
         same((yield* f.listed(app)).filter(({ state }) => state === "pending"), [])
       })
     }),
-    queueLaw(
-      "a claim gets the delivery, its subscription and signing secrets as they are now, its token, end of lease and number",
-      function*(f) {
-        const { app, subscription } = yield* f.subscribed
-        yield* f.queue(app, [f.event(1)])
-        const { secrets: first } = yield* f.signingSecrets(app)
-        same((yield* f.claim()).map((one) => [one.subscription, one.signingSecrets]), [[subscription, first]])
-        let signingSecrets = first
-        for (const version of [2, 3]) {
-          const rotated = signingSecrets.slice(0, 1).map((one) => ({
-            ...one,
-            expiresAt: Option.some(at(500 * version))
-          }))
-          signingSecrets = [
-            { number: version, expiresAt: Option.none(), value: Redacted.make(`whsec_${version}`) },
-            ...rotated
-          ]
-          yield* f.applications.saveSigningSecrets({ applicationId: app.id, version, secrets: signingSecrets })
-          yield* f.queue(app, [f.event(10 + version)])
-          same((yield* f.claim()).map((one) => [one.subscription, one.signingSecrets]), [[
-            subscription,
-            signingSecrets
-          ]])
-        }
-        const renewed = { ...subscription, version: 2, callbackUrl: "https://app.example.test/new" }
-        yield* f.subscriptions.save(renewed)
-        yield* f.queue(app, [f.event(2)])
-        const delivery = (yield* f.listed(app)).at(-1)
-        const claimed = yield* f.claim({ token: "my token", leaseEnds: at(15) })
-        same(claimed, [{
-          delivery,
-          subscription: renewed,
-          signingSecrets,
-          token: "my token",
-          leaseEnds: at(15),
-          claims: 1
-        }])
-        const state = Option.some("pending" as const)
-        const filter = { applicationId: Option.some(app.id), state, after: Option.none(), limit: 1 }
-        same((yield* f.deliveries.list(filter)).map(({ id }) => id), [delivery?.id], "is on the list")
+    queueLaw("a claim has its token, lease and number, and subscription and secrets as they are now", function*(f) {
+      const { app, subscription } = yield* f.subscribed
+      yield* f.queue(app, [f.event(1)])
+      const { secrets: first } = yield* f.signingSecrets(app)
+      same((yield* f.claim()).map((one) => [one.subscription, one.signingSecrets]), [[subscription, first]])
+      let signingSecrets = first
+      for (const version of [2, 3]) {
+        const rotated = signingSecrets.slice(0, 1).map((one) => ({
+          ...one,
+          expiresAt: Option.some(at(500 * version))
+        }))
+        signingSecrets = [
+          { number: version, expiresAt: Option.none(), value: Redacted.make(`whsec_${version}`) },
+          ...rotated
+        ]
+        yield* f.applications.saveSigningSecrets({ applicationId: app.id, version, secrets: signingSecrets })
+        yield* f.queue(app, [f.event(10 + version)])
+        same((yield* f.claim()).map((one) => [one.subscription, one.signingSecrets]), [[
+          subscription,
+          signingSecrets
+        ]])
       }
-    ),
+      const renewed = { ...subscription, version: 2, callbackUrl: "https://app.example.test/new" }
+      yield* f.subscriptions.save(renewed)
+      yield* f.queue(app, [f.event(2)])
+      const delivery = (yield* f.listed(app)).at(-1)
+      const claimed = yield* f.claim({ token: "my token", leaseEnds: at(15) })
+      same(claimed, [{
+        delivery,
+        subscription: renewed,
+        signingSecrets,
+        token: "my token",
+        leaseEnds: at(15),
+        claims: 1
+      }])
+      const state = Option.some("pending" as const)
+      const filter = { applicationId: Option.some(app.id), state, after: Option.none(), limit: 1 }
+      same((yield* f.deliveries.list(filter)).map(({ id }) => id), [delivery?.id], "is on the list")
+    }),
     queueLaw("a released claim does not count, and the delivery is claimed again when it is due", function*(f) {
       const { app } = yield* f.subscribed
       yield* f.queue(app, [f.event(1), f.event(2)])
@@ -290,26 +287,23 @@ export const queueLaws: LawGroup<Stores> = {
         same((yield* read(2)).map(({ delivery }) => delivery.event.objectId), objects)
       }
     }),
-    queueLaw(
-      "a reader whose last event was purged reads the next ones, and a position that was never given is unknown",
-      function*(f) {
-        const { app, claimed } = yield* f.claimedDeliveries(2)
-        const read = (after: number) => f.deliveries.log({ applicationId: app.id, after, limit: 9 })
-        const last = (yield* read(0)).at(-1)?.position ?? 0
-        same(yield* tagOf(read(maxId)), "@startlist/core/UnknownPosition", "behind the last event")
-        yield* f.settle(claimed, { state: "delivered", endedAt: Option.some(long) })
-        // Also those of other laws, so that there is no delivery.
-        yield* Effect.repeat(f.deliveries.purge(Arbitraries.latest, 1000), {
-          until: (count) => count < 1000,
-          times: 100
-        })
-        same(yield* read(last), [])
-        same(yield* tagOf(read(maxId)), "@startlist/core/UnknownPosition", "in a log without events")
-        yield* f.queue(app, [f.event(3)])
-        same(yield* tagOf(read(maxId)), "@startlist/core/UnknownPosition", "before a new event")
-        same((yield* read(last)).map(({ delivery }) => delivery.event.objectId), [3])
-      }
-    ),
+    queueLaw("a reader whose last event was purged continues, and other positions are unknown", function*(f) {
+      const { app, claimed } = yield* f.claimedDeliveries(2)
+      const read = (after: number) => f.deliveries.log({ applicationId: app.id, after, limit: 9 })
+      const last = (yield* read(0)).at(-1)?.position ?? 0
+      same(yield* tagOf(read(maxId)), "@startlist/core/UnknownPosition", "behind the last event")
+      yield* f.settle(claimed, { state: "delivered", endedAt: Option.some(long) })
+      // Also those of other laws, so that there is no delivery.
+      yield* Effect.repeat(f.deliveries.purge(Arbitraries.latest, 1000), {
+        until: (count) => count < 1000,
+        times: 100
+      })
+      same(yield* read(last), [])
+      same(yield* tagOf(read(maxId)), "@startlist/core/UnknownPosition", "in a log without events")
+      yield* f.queue(app, [f.event(3)])
+      same(yield* tagOf(read(maxId)), "@startlist/core/UnknownPosition", "before a new event")
+      same((yield* read(last)).map(({ delivery }) => delivery.event.objectId), [3])
+    }),
     queueLaw("a page of deliveries continues behind one that was purged", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(3)
       const [, second] = claimed
@@ -380,37 +374,34 @@ export const queueLaws: LawGroup<Stores> = {
           }))
       }
     }),
-    queueLaw(
-      "a wake-up that reaches one listener reaches the others, even if one is busy, and one has ended",
-      function*(f) {
-        const { app } = yield* f.subscribed
-        const heard = [0, 0, 0, 0]
-        const busy = yield* Effect.fork(Stream.runForEach(f.deliveryQueue.wakeUps, () => Effect.never))
-        const listeners = yield* Effect.forEach(
-          heard,
-          (_, place) =>
-            Effect.fork(
-              Stream.runForEach(
-                f.deliveryQueue.wakeUps,
-                () => Effect.sync(() => void heard.splice(place, 1, (heard[place] ?? 0) + 1))
-              )
+    queueLaw("a wake-up reaches all listeners, even if one is busy, and one has ended", function*(f) {
+      const { app } = yield* f.subscribed
+      const heard = [0, 0, 0, 0]
+      const busy = yield* Effect.fork(Stream.runForEach(f.deliveryQueue.wakeUps, () => Effect.never))
+      const listeners = yield* Effect.forEach(
+        heard,
+        (_, place) =>
+          Effect.fork(
+            Stream.runForEach(
+              f.deliveryQueue.wakeUps,
+              () => Effect.sync(() => void heard.splice(place, 1, (heard[place] ?? 0) + 1))
             )
-        )
-        yield* Effect.sleep(20)
-        // Hints may be lost, and a store may have none.
-        let byAll = 0
-        for (let round = 0; round < 8; round++) {
-          if (round === 4) yield* Effect.forEach(listeners.splice(-1), (one) => Fiber.interrupt(one))
-          const before = [...heard]
-          const areHeard = () => listeners.every((_, place) => (heard[place] ?? 0) > (before[place] ?? 0))
-          yield* f.queue(app, [f.event(round + 1)])
-          for (let waited = 0; waited < 10 && !areHeard(); waited++) yield* Effect.sleep(5)
-          // The first hints also arrive if a busy listener blocks those after them.
-          if (round >= 4 && areHeard()) byAll++
-        }
-        yield* Fiber.interruptAll([busy, ...listeners])
-        holds(byAll > 0 || heard.every((count) => count === 0), "all listeners hear of an event")
+          )
+      )
+      yield* Effect.sleep(20)
+      // Hints may be lost, and a store may have none.
+      let byAll = 0
+      for (let round = 0; round < 8; round++) {
+        if (round === 4) yield* Effect.forEach(listeners.splice(-1), (one) => Fiber.interrupt(one))
+        const before = [...heard]
+        const areHeard = () => listeners.every((_, place) => (heard[place] ?? 0) > (before[place] ?? 0))
+        yield* f.queue(app, [f.event(round + 1)])
+        for (let waited = 0; waited < 10 && !areHeard(); waited++) yield* Effect.sleep(5)
+        // The first hints also arrive if a busy listener blocks those after them.
+        if (round >= 4 && areHeard()) byAll++
       }
-    )
+      yield* Fiber.interruptAll([busy, ...listeners])
+      holds(byAll > 0 || heard.every((count) => count === 0), "all listeners hear of an event")
+    })
   ]
 }

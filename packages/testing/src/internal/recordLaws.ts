@@ -161,42 +161,36 @@ export const recordLaws: LawGroup<Stores> = {
       same(yield* f.listedObjects(app), expected)
       yield* f.cleanUp
     }),
-    storeLaw(
-      "a page of all records continues behind a record that is gone, and has suspended applications",
-      function*(f) {
-        const [oldest, gone, newest] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
-        const suspended = { ...oldest.app, state: "suspended", version: 2 } as const
-        yield* f.applications.save(suspended)
-        yield* f.subscriptions.remove(gone.subscription.id, start)
-        yield* f.applications.save({ ...gone.app, state: "ended", version: 2 })
-        for (const { app, subscription } of [gone, newest]) {
-          const subscriptions = yield* f.subscriptions.list({ after: Option.some(subscription.id), limit: 1 })
-          same(subscriptions, [oldest.subscription])
-          const after = Option.some(app.id)
-          same(yield* f.applications.list({ after, limit: 1, owner: Option.none() }), [suspended])
-        }
-        yield* f.cleanUp
+    storeLaw("a page continues behind a record that is gone, and has suspended applications", function*(f) {
+      const [oldest, gone, newest] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
+      const suspended = { ...oldest.app, state: "suspended", version: 2 } as const
+      yield* f.applications.save(suspended)
+      yield* f.subscriptions.remove(gone.subscription.id, start)
+      yield* f.applications.save({ ...gone.app, state: "ended", version: 2 })
+      for (const { app, subscription } of [gone, newest]) {
+        const subscriptions = yield* f.subscriptions.list({ after: Option.some(subscription.id), limit: 1 })
+        same(subscriptions, [oldest.subscription])
+        const after = Option.some(app.id)
+        same(yield* f.applications.list({ after, limit: 1, owner: Option.none() }), [suspended])
       }
-    ),
-    storeLaw(
-      "an application is inserted once with the same client secret, also after the secret is replaced",
-      function*(f) {
-        const owner = yield* f.user()
-        const { id: _, state: __, epoch: ___, version: ____, ...given } = {
-          ...(yield* f.application(owner)),
-          secrets: [{ ...first, hash: f.hash() }]
-        }
-        const insert = () => Effect.option(f.applications.insert(given, Redacted.make("whsec")))
-        const inserted = (yield* Effect.forEach([1, 2, 3], insert, { concurrency: "unbounded" })).flatMap(
-          Option.toArray
-        )
-        same(inserted.length, 1, "the number of insertions at the same time that succeed")
-        const [app] = inserted
-        if (app === undefined) return
-        yield* f.applications.save({ ...app, version: 2, secrets: [{ ...first, hash: f.hash() }] })
-        same(yield* tagOf(f.applications.insert(given, Redacted.make("whsec"))), "@startlist/core/Conflict")
+      yield* f.cleanUp
+    }),
+    storeLaw("an application is inserted once with the same client secret, replaced or not", function*(f) {
+      const owner = yield* f.user()
+      const { id: _, state: __, epoch: ___, version: ____, ...given } = {
+        ...(yield* f.application(owner)),
+        secrets: [{ ...first, hash: f.hash() }]
       }
-    ),
+      const insert = () => Effect.option(f.applications.insert(given, Redacted.make("whsec")))
+      const inserted = (yield* Effect.forEach([1, 2, 3], insert, { concurrency: "unbounded" })).flatMap(
+        Option.toArray
+      )
+      same(inserted.length, 1, "the number of insertions at the same time that succeed")
+      const [app] = inserted
+      if (app === undefined) return
+      yield* f.applications.save({ ...app, version: 2, secrets: [{ ...first, hash: f.hash() }] })
+      same(yield* tagOf(f.applications.insert(given, Redacted.make("whsec"))), "@startlist/core/Conflict")
+    }),
     storeLaw("a record that was looked for before it was inserted is found", function*(f) {
       const { app } = yield* f.subscribed
       const owner = yield* f.user()

@@ -16,7 +16,7 @@ import type { Audit } from "./Audit.ts"
 import type { Callbacks } from "./Callbacks.ts"
 import { longestPause } from "./Delivery.ts"
 import { type Claimed, DeliveryQueue } from "./DeliveryQueue.ts"
-import { makeAttempt, makeDeadlines, type Parts } from "./internal/attempts.ts"
+import { isDoubtful, makeAttempt, makeDeadlines, type Parts } from "./internal/attempts.ts"
 import { makeRecorder, makeSlots, storePause } from "./internal/inFlight.ts"
 import { makeNow } from "./internal/runtime.ts"
 import { clockTolerance, Policy } from "./Policy.ts"
@@ -38,11 +38,18 @@ const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
     const policy = yield* Policy
     const attempt = yield* makeAttempt({ now, recorder, slots, ...others })
 
-    /** Claims for the free slots and starts each attempt immediately: a claim is the start of an attempt (law 8). */
+    /** Whether the next claim takes one delivery. */
+    let isSingle = false
+
+    /**
+     * Claims for the free slots and starts each attempt immediately: a claim is the start of an attempt (law 8). A doubtful
+     * delivery is claimed alone: if it ends the process, deliveries that were claimed with it would count a claim more.
+     */
     const claim = Effect.gen(function*() {
       const at = now()
-      const limit = slots.available()
-      if (limit <= 0) return false
+      const free = slots.available()
+      if (free <= 0) return false
+      const limit = isSingle ? 1 : free
       const claimed = yield* queue.claim({
         now: at,
         leaseEnds: DateTime.addDuration(at, policy.deliveryLease),
@@ -52,11 +59,15 @@ const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
         perSubscription: policy.deliveryPerSubscription,
         allowances: slots.allowances(at)
       })
+      const doubtful = claimed.length === 1 ? [] : claimed.filter((one) => isDoubtful(one, policy))
       const left: Array<Claimed> = []
-      for (const one of claimed) if (!attempt(one, yield* Random.next)) left.push(one)
+      for (const one of claimed) if (!doubtful.includes(one) && !attempt(one, yield* Random.next)) left.push(one)
       // Ignore an error: the deliveries are claimed again after their lease.
       if (left.length > 0) yield* Effect.ignore(queue.release(left, DateTime.addDuration(now(), policy.deliveryPoll)))
-      return claimed.length === limit
+      const [first] = doubtful
+      isSingle = first !== undefined
+      if (first !== undefined) yield* Effect.ignore(queue.release(doubtful, first.delivery.dueAt))
+      return isSingle || claimed.length === limit
     }).pipe(
       Effect.tapErrorCause(() => Effect.sync(() => recorder.failed(now()))),
       Effect.sandbox,

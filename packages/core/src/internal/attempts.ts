@@ -55,6 +55,10 @@ export interface Parts {
   readonly now: () => DateTime.Utc
 }
 
+/** Whether a delivery had several claims without an outcome: it may be why workers end. */
+export const isDoubtful = ({ claims }: Claimed, { deliveryClaims }: Policy.Service): boolean =>
+  claims > deliveryClaims / 2
+
 /** An attempt is a function: as an effect, it would double the cost of the request. */
 export const makeAttempt = ({ deadlines, now, recorder, slots }: Parts): Effect.Effect<Attempt, never, Callbacks> =>
   Effect.gen(function*() {
@@ -133,7 +137,7 @@ export const makeAttempt = ({ deadlines, now, recorder, slots }: Parts): Effect.
         return true
       }
       // One at a time: a delivery that ends the process must not affect others.
-      if (claimed.claims > policy.deliveryClaims / 2) {
+      if (isDoubtful(claimed, policy)) {
         if (doubtful !== undefined) return false
         doubtful = claimed
       }

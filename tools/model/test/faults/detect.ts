@@ -51,12 +51,9 @@ export const firstBroken = async (fault: Fault<Change>, storage: Layer.Layer<Sto
   }
 }
 
-/**
- * Whether a fault breaks no promise of these stores: a lock of the process works in memory, and one of the two hints that a
- * listener gets of each event on PostgreSQL may be lost.
- */
+/** Whether a fault breaks no promise of these stores: one of the two hints of each event on PostgreSQL may be lost. */
 export const isHarmless = ({ name }: Fault, storage: "memory" | "PostgreSQL"): boolean =>
-  name.startsWith(storage === "memory" ? "a lock of the process" : "each wake-up reaches every other listener")
+  storage === "PostgreSQL" && name.startsWith("each wake-up reaches every other listener")
 
 /** The stores in memory with a fault. */
 const stores = ({ plant }: Fault<Change>): Layer.Layer<Stores> =>

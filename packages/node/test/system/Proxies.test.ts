@@ -5,6 +5,7 @@
 import { describe, expect, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
@@ -115,7 +116,13 @@ for (const { args, configure, file, losesBodies = false, name, program } of prox
             Effect.sync(() =>
               spawn(program, args(configuration), { stdio: "ignore", env: { ...process.env, HOME: folder } })
             ),
-            (child) => Effect.sync(() => child.kill("SIGKILL"))
+            // Killed, it would leave its workers behind.
+            (child) =>
+              Effect.promise(async () => {
+                const ended = once(child, "exit")
+                child.kill("SIGTERM")
+                await ended
+              })
           )
           yield* Effect.promise(async () => {
             const origin = `http://127.0.0.1:${port}`

@@ -93,7 +93,8 @@ const pages = new Set(["/oauth/authorize", "/.well-known/change-password"])
 const checkOf = (asked: string): Check => {
   const path = asked.replaceAll(/\/{2,}/g, "/").replace(/(.)\/$/, "$1")
   if (pages.has(path)) return page
-  if (path === "/oauth/revoke") return revoke
+  // With too many slashes, the answer says so: nothing was revoked, and a client can read that.
+  if (asked === "/oauth/revoke") return revoke
   if (path.startsWith("/oauth/") || path.startsWith("/.well-known/")) return oauth
   if (documents.has(path)) return document
   return path.startsWith("/api/") || path.startsWith("/operator/") ? api : page

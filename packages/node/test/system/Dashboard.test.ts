@@ -110,7 +110,7 @@ describe.skipIf(!isInstalled)("a service scraped by Prometheus (skipped without 
             label === "instance" ? new URL(service.url).host : "blue"
           ])
         }
-        expect(await ask("label/process/values")).toEqual(["1", "2", "delivery", "first"])
+        expect(await ask("label/process/values")).toEqual(["1", "2", "delivery", "primary"])
         const { groups: [{ rules }] } = await eventually(
           () => ask("rules"),
           ({ groups: [{ rules }] }) => rules.every(({ health }: { health: string }) => health !== "unknown")

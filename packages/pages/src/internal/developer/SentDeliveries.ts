@@ -75,7 +75,13 @@ const makeTurns = () => {
 const startOfLastDay = (now: DateTime.Utc): DateTime.Utc =>
   DateTime.subtract(DateTime.startOf(now, "hour"), { hours: 23 })
 
-/** Searches of one owner run one after the other. Charts are remembered for a minute. */
+/** A chart of at most this number of attempts costs little: each page makes it again. */
+const fewAttempts = 100
+
+const attemptsIn = (hours: ReadonlyArray<AttemptHour>): number =>
+  hours.reduce((sum, { delivered, failed }) => sum + delivered + failed, 0)
+
+/** Searches of one owner run one after the other. Charts of many attempts are remembered for a minute. */
 export const make: Effect.Effect<SentDeliveries.Service, never, Deliveries> = Effect.gen(function*() {
   const deliveries = yield* Deliveries
   const inTurn = makeTurns()
@@ -121,7 +127,8 @@ export const make: Effect.Effect<SentDeliveries.Service, never, Deliveries> = Ef
 
   const charts = yield* Cache.makeWith({
     capacity: 1000,
-    timeToLive: (exit) => Exit.isSuccess(exit) ? Duration.minutes(1) : Duration.zero,
+    timeToLive: (exit) =>
+      Exit.isSuccess(exit) && attemptsIn(exit.value) > fewAttempts ? Duration.minutes(1) : Duration.zero,
     lookup: (id: ApplicationId) =>
       Effect.gen(function*() {
         const start = startOfLastDay(yield* DateTime.now)

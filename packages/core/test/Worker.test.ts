@@ -628,6 +628,25 @@ describe("a delivery without an outcome", () => {
       expect(Math.min(...pauses)).toBeGreaterThanOrEqual(500)
     }).pipe(Effect.provide(layerWith())))
 
+  it.effect("is attempted when no other one is claimed, so that a death of the process counts for no other", () =>
+    Effect.gen(function*() {
+      const [lethal, good] = [yield* subscribe("lethal"), yield* subscribe("good")]
+      yield* habit(lethal.callbackUrl, Behaviour.Hang())
+      yield* queue(lethal.applicationId, [7])
+      yield* queue(good.applicationId, [8])
+      yield* Effect.repeatN(die, 1)
+      const store = yield* DeliveryQueue.DeliveryQueue
+      const sizes: Array<number> = []
+      const claim: DeliveryQueue.DeliveryQueue.Service["claim"] = (request) =>
+        Effect.tap(store.claim(request), ({ length }) => Effect.sync(() => sizes.push(length)))
+      const released: DeliveryQueue.DeliveryQueue.Service["release"] = (claims, dueAt) =>
+        Effect.zipRight(Effect.sync(() => sizes.push(-claims.length)), store.release(claims, dueAt))
+      yield* Effect.provideService(start(), DeliveryQueue.DeliveryQueue, { ...store, claim, release: released })
+      yield* seconds(1)
+      expect(yield* received(lethal.callbackUrl)).toHaveLength(1)
+      expect(sizes.slice(0, 3)).toStrictEqual([2, -2, 1])
+    }).pipe(Effect.provide(layerWith())))
+
   it.effect("starts a new count after each outcome", () =>
     Effect.gen(function*() {
       const { applicationId, callbackUrl } = yield* subscribe("failing")

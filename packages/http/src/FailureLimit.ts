@@ -156,7 +156,8 @@ export const layerMemory: Layer.Layer<FailureLimit> = Layer.sync(FailureLimit, (
       Effect.map(Clock.currentTimeMillis, (now) => {
         for (const key of keys) {
           const known = current(key, now)
-          if (known !== undefined && known.count > 0) known.count--
+          // A key that is given back completely begins a new window: what runs in it is never forgotten before its end.
+          if (known !== undefined && --known.count <= 0) storeOf(key.limit).delete(key.value)
         }
       })
   }

@@ -37,6 +37,18 @@ describe("the limit on failures", () => {
     { fastCheck: { numRuns: 30 } }
   )
 
+  it.effect("a key that was given back completely begins a new window", () =>
+    Effect.gen(function*() {
+      const { giveBack, take } = yield* FailureLimit.FailureLimit
+      const running: FailureLimit.Key = { limit: { ...limit, count: 1 }, value: "running" }
+      expect(yield* take([running])).toEqual(Option.none())
+      yield* TestClock.adjust("50 seconds")
+      yield* giveBack([running])
+      expect(yield* take([running])).toEqual(Option.none())
+      yield* TestClock.adjust("20 seconds")
+      expect(yield* take([running])).toEqual(Option.some(Duration.seconds(40)))
+    }).pipe(Effect.provide(FailureLimit.layerMemory)))
+
   it.effect("strangers with many networks do not make the service forget the failures of an account", () =>
     Effect.gen(function*() {
       const failures = yield* FailureLimit.FailureLimit

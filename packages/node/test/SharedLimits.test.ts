@@ -42,6 +42,18 @@ layer(postgres)("limits in the database", (it) => {
       expect(yield* other.take([own])).toEqual(Option.none())
     }))
 
+  it.scoped("a key that was given back completely begins a new window", () =>
+    Effect.gen(function*() {
+      const { giveBack, take } = yield* node
+      const running: FailureLimit.Key = { limit: { ...limit, count: 1, ofInstallation: true }, value: "running" }
+      expect(yield* take([running])).toEqual(Option.none())
+      yield* TestClock.adjust("50 seconds")
+      yield* giveBack([running])
+      expect(yield* take([running])).toEqual(Option.none())
+      yield* TestClock.adjust("20 seconds")
+      expect(yield* take([running])).toEqual(Option.some(Duration.seconds(40)))
+    }))
+
   it.scoped("parallel attempts on two nodes never take more than are left", () =>
     Effect.gen(function*() {
       const nodes = [yield* node, yield* node]

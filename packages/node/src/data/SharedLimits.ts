@@ -18,7 +18,7 @@ const make = (own: FailureLimit.Service) =>
         VALUES ($1::text, $2::text, 1, $3::bigint + $4::bigint)
         ON CONFLICT (name, value) DO UPDATE SET
           count = CASE WHEN l.ends_at <= $3::bigint THEN 1 ELSE l.count + 1 END,
-          ends_at = CASE WHEN l.ends_at <= $3::bigint THEN excluded.ends_at ELSE l.ends_at END
+          ends_at = CASE WHEN l.ends_at <= $3::bigint OR l.count = 0 THEN excluded.ends_at ELSE l.ends_at END
         WHERE l.ends_at <= $3::bigint OR l.count < $5::integer
         RETURNING name`
     }

@@ -2,6 +2,7 @@
  * The limits: a server that parses the same form and sends the same JSON without any check. Directly on `node:http`, or
  * with the argument `fiber`, behind the binding of `@startlist/http` with one fiber per request.
  */
+import * as HttpConfig from "@startlist/http/HttpConfig"
 import * as NodeHttp from "@startlist/http/NodeHttp"
 import * as Effect from "effect/Effect"
 import type { RequestListener } from "node:http"
@@ -34,12 +35,15 @@ const bare: RequestListener = (request, response) => {
 const utf8 = new TextDecoder()
 const jsonHeaders = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" }
 
-const inFibers: Effect.Effect<RequestListener> = NodeHttp.listener(({ body, headers, method }) =>
-  Effect.sync(() => ({
-    status: 200,
-    headers: jsonHeaders,
-    body: method === "GET" ? show(headers) : issue(utf8.decode(body))
-  }))
+const inFibers: Effect.Effect<RequestListener> = Effect.provide(
+  NodeHttp.listener(({ body, headers, method }) =>
+    Effect.sync(() => ({
+      status: 200,
+      headers: jsonHeaders,
+      body: method === "GET" ? show(headers) : issue(utf8.decode(body))
+    }))
+  ),
+  HttpConfig.layerLocal
 )
 
 Listening.listen(process.argv[2] === "fiber" ? Effect.runSync(inFibers) : bare, fixture)

@@ -15,6 +15,7 @@ import { documented, Policy } from "@startlist/core/Policy"
 import * as Services from "@startlist/core/Services"
 import { User, UserId, UserStore } from "@startlist/core/User"
 import * as FailureLimit from "@startlist/http/FailureLimit"
+import * as HttpConfig from "@startlist/http/HttpConfig"
 import * as NodeHttp from "@startlist/http/NodeHttp"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"
 import * as Protocol from "@startlist/http/Protocol"
@@ -99,7 +100,7 @@ const policy = Layer.succeed(Policy, {
 })
 
 const serve = <E>(stores: Layer.Layer<Services.Stores | UserStore | Users.Users, E>): void => {
-  const layer = Layer.merge(Services.layer, FailureLimit.layerMemory).pipe(
+  const layer = Layer.mergeAll(Services.layer, FailureLimit.layerMemory, HttpConfig.layerLocal).pipe(
     Layer.provideMerge(Layer.mergeAll(Audit.none, stores, NodeSecrets.layerDrawn, noCallbacks)),
     Layer.provideMerge(policy)
   )

@@ -8,7 +8,7 @@ const modules = published.flatMap(modulesIn)
 const nameModules = ({ converter }) => {
   converter.on(Converter.EVENT_CREATE_DECLARATION, (_, reflection) => {
     if (!reflection.kindOf(ReflectionKind.Module)) return
-    const [, name, module] = /^([\w-]+)\/src(?:\/(\w+))?$/.exec(reflection.name) ?? []
+    const [, name, module] = /^([\w-]+)\/src(?:\/([\w/]+))?$/.exec(reflection.name) ?? []
     const importPath = module === undefined ? `@startlist/${name}` : `@startlist/${name}/${module}`
     const found = modules.find((one) => one.importPath === importPath)
     if (found === undefined) return

@@ -179,7 +179,10 @@ export declare namespace GrantStore {
       applicationId: ApplicationId,
       limit: number
     ) => Effect.Effect<ReadonlyArray<Grant>, StoreError>
-    /** Saves the grant and the deliveries, all or nothing. A first version of an erased user is a `Conflict`. */
+    /**
+     * Saves `change.grant` over its previous version, with the deliveries of the change: all or nothing. `Conflict` if another
+     * version is stored, or if the grant is the first one of an erased user.
+     */
     readonly save: (change: Change) => Effect.Effect<void, Conflict | StoreError>
   }
 }

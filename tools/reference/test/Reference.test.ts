@@ -22,7 +22,7 @@ it("the reference has a page for each module, named by its import path, and no w
     expect(index, module.importPath).toContain(sentenceOf(module))
     expect(existsSync(join(folder, "dist", `${module.importPath}/README.md`)), module.importPath).toBe(true)
   }
-  expect(page("@startlist/core/GrantStore/namespaces/GrantStore/interfaces/Service.md")).toContain(
+  expect(page("@startlist/core/Grant/namespaces/GrantStore/interfaces/Service.md")).toContain(
     "Saves `change.grant` over its previous version"
   )
 })

@@ -65,7 +65,7 @@ const contains = (text: string, part: string): boolean => {
 }
 
 /** Returns why an application may not have this name: a clause that begins with "must". */
-export const problemOf = (name: string, platformNames: ReadonlyArray<string>): Option.Option<string> => {
+export const problemOf = (name: string, platform: string): Option.Option<string> => {
   if (invisible.test(name.replaceAll(emoji, ""))) {
     return Option.some("must not contain characters that are invisible or change its direction")
   }
@@ -76,6 +76,7 @@ export const problemOf = (name: string, platformNames: ReadonlyArray<string>): O
     return Option.some("must not mix alphabets within a word")
   }
   if (passesForLatin(name)) return Option.some("must not look like a name in Latin letters")
-  const platform = platformNames.find((own) => contains(name, own))
-  return Option.fromNullable(platform && `must not contain the name of the platform (${platform})`)
+  return contains(name, platform)
+    ? Option.some(`must not contain the name of the platform (${platform})`)
+    : Option.none()
 }

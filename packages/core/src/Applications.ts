@@ -19,6 +19,7 @@ import {
 import * as ApplicationSecret from "./ApplicationSecret.ts"
 import { first, type Lifetime, replace, type SecretRefused } from "./ApplicationSecret.ts"
 import { PersonStore } from "./PersonStore.ts"
+import { Platform } from "./Platform.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
 import { changing, type Conflict, foundOr, type StoreError } from "./Store.ts"
@@ -117,6 +118,7 @@ const make = Effect.gen(function*() {
   const users = yield* UserStore
   const persons = yield* PersonStore
   const secrets = yield* Secrets
+  const platform = yield* Platform
   const policy = yield* Policy
 
   const find = (id: ApplicationId) =>
@@ -130,7 +132,7 @@ const make = Effect.gen(function*() {
 
   const checkName = (name: string) => {
     const problem = Schema.is(Settings.fields.name)(name)
-      ? ApplicationName.problemOf(name, policy.platformNames)
+      ? ApplicationName.problemOf(name, platform.name)
       : Option.some("must have 1 to 100 characters, and no space around them")
     return Option.isNone(problem)
       ? Effect.void

@@ -59,8 +59,6 @@ export declare namespace Policy {
     readonly deliveryPoll: Duration.Duration
     /** Time for which ended deliveries are stored. */
     readonly deliveryRetention: Duration.Duration
-    /** Names by which users know the platform. The name of an application must not contain one. */
-    readonly platformNames: ReadonlyArray<string>
     /** Pause between two purges of a node. The first one is 30 seconds after the start. */
     readonly purgeInterval: Duration.Duration
     /** Maximum number of rows that one statement of the purge removes. */
@@ -100,7 +98,6 @@ export const documented: Policy.Service = {
   deliveryPerSubscription: 16,
   deliveryPoll: Duration.seconds(1),
   deliveryRetention: Duration.days(30),
-  platformNames: ["Startlist"],
   purgeInterval: Duration.minutes(15),
   purgeBatch: 1000
 }

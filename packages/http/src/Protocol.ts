@@ -1,6 +1,7 @@
 /** The routes of the documented API (requirements §4.2 to §4.9), and its metadata (RFC 8414). */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { Platform } from "@startlist/core/Platform"
 import { Policy } from "@startlist/core/Policy"
 import { anyOrigin, fallback, type Refuse, type Route, withoutExtraSlashes } from "./Router.ts"
 import type { Handler, Response } from "./Http.ts"
@@ -27,6 +28,7 @@ const clientAuthentication = ["client_secret_post", "client_secret_basic"]
 const makeMetadata: Effect.Effect<Route, never, HttpConfig> = Effect.gen(function*() {
   const { authUrl, issuer } = yield* HttpConfig
   const { scopes } = yield* Policy
+  const { guide, privacyPolicy } = yield* Platform
   const metadata: Response = OAuthResponse.json(200, {
     issuer: Option.getOrElse(issuer, () => authUrl),
     authorization_endpoint: `${authUrl}/oauth/authorize`,
@@ -42,6 +44,8 @@ const makeMetadata: Effect.Effect<Route, never, HttpConfig> = Effect.gen(functio
     introspection_endpoint_auth_methods_supported: clientAuthentication,
     code_challenge_methods_supported: ["S256"],
     ui_locales_supported: ["en", "fr"],
+    ...(Option.isSome(guide) ? { service_documentation: guide.value } : {}),
+    ...(Option.isSome(privacyPolicy) ? { op_policy_uri: privacyPolicy.value } : {}),
     authorization_response_iss_parameter_supported: Option.isSome(issuer)
   }, { "cache-control": "public, max-age=3600" })
 

@@ -11,6 +11,7 @@ import * as Ref from "effect/Ref"
 import * as Runtime from "effect/Runtime"
 import * as Schedule from "effect/Schedule"
 import type { Callbacks } from "@startlist/core/Callbacks"
+import { Platform } from "@startlist/core/Platform"
 import { Policy } from "@startlist/core/Policy"
 import * as Retention from "@startlist/core/Retention"
 import { Secrets } from "@startlist/core/Secrets"
@@ -79,7 +80,9 @@ const sample = Effect.flatMap(Gauges.make, (update) => Effect.repeat(update, Sch
 /** Routes of the role `api` besides the operator API: documentation, protocol, pages. */
 export const apiRoutes = Effect.map(
   Effect.all([Description.routes, Protocol.routes, Pages.routes, Pages.signIn, Pages.welcome]),
-  ([documentation, protocol, pages, signIn, welcome]) => [...documentation, ...protocol, ...pages, ...signIn, welcome]
+  (
+    [documentation, protocol, pages, signIn, welcome]
+  ) => [...documentation, ...protocol, ...pages, ...signIn, ...welcome]
 )
 
 /**
@@ -148,19 +151,23 @@ const makeHandler = Effect.fnUntraced(
   }
 )
 
-/** The public URLs, which may depend on the port. */
+/** The public URLs, which may depend on the port, and the platform with its guide. */
 const layerSite = (
   configuration: Configuration,
   keys: Keys.Keys,
   url: string
 ): Layer.Layer<HttpConfig, never, Secrets> =>
   Layer.unwrapEffect(Effect.map(Secrets, (secrets) => {
-    return Layer.succeed(HttpConfig, {
-      ...publicUrls(configuration, url),
+    const urls = publicUrls(configuration, url)
+    const { platform } = configuration
+    const guide = Option.orElseSome(platform.guide, () => `${urls.authUrl}/docs`)
+    const config = Layer.succeed(HttpConfig, {
+      ...urls,
       issuer: configuration.authUrl,
       trustedProxies: configuration.trustedProxies,
       operatorToken: Option.some(secrets.hash(Redacted.value(keys.operatorToken)))
     })
+    return Layer.merge(config, Layer.succeed(Platform, { ...platform, guide }))
   }))
 
 /** With a collector, each delivery attempt is a span in the trace of its event. */
@@ -186,7 +193,8 @@ const layerCore = (configuration: Configuration, keys: Keys.Keys, failureLimit: 
     Layer.provideMerge(AuditLog.layerAudit),
     Layer.provideMerge(layerCallbacks(configuration)),
     Layer.provideMerge(Layer.orDie(NodeSecrets.layerWith(Keys.masterKeysOf(keys)))),
-    Layer.provideMerge(Layer.succeed(Policy, configuration.policy))
+    Layer.provideMerge(Layer.succeed(Policy, configuration.policy)),
+    Layer.provideMerge(Layer.succeed(Platform, configuration.platform))
   )
 
 /** Loaded only if there is a collector. */

@@ -360,6 +360,53 @@ describe("secrets in files", () => {
     }))
 })
 
+describe("the platform", () => {
+  it.scoped("has a name, a logo, a colour and links, and a wrong one is refused by name", () =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryFolder
+      const file = (name: string, content: string | Buffer) => {
+        writeFileSync(join(folder, name), content)
+        return join(folder, name)
+      }
+      const svg = "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"/>"
+      const { platform } = yield* decode({
+        PLATFORM_NAME: "Laufportal",
+        PLATFORM_LOGO: file("logo", svg),
+        PLATFORM_COLOR: "#7a1f5c",
+        PLATFORM_SUPPORT: "mailto:help@laufportal.example",
+        PLATFORM_PRIVACY_POLICY: "https://laufportal.example/privacy"
+      })
+      expect(platform).toEqual({
+        name: "Laufportal",
+        logo: Option.some({ type: "image/svg+xml", content: new Uint8Array(Buffer.from(svg)) }),
+        color: Option.some("#7a1f5c"),
+        support: Option.some("mailto:help@laufportal.example"),
+        privacyPolicy: Option.some("https://laufportal.example/privacy"),
+        guide: Option.none()
+      })
+      const refused: ReadonlyArray<readonly [name: string, value: string, problem: string]> = [
+        ["PLATFORM_COLOR", "#ffcc00", "has a contrast of 1.51:1 with white text"],
+        ["PLATFORM_COLOR", "red", "is not a colour such as #0b5cad"],
+        ["PLATFORM_LOGO", join(folder, "none"), "cannot be read (ENOENT)"],
+        ["PLATFORM_LOGO", folder, "cannot be read (EISDIR)"],
+        ["PLATFORM_LOGO", file("text.svg", "a text about <svg>"), "is not an image"],
+        ["PLATFORM_LOGO", file("large.png", Buffer.alloc(102_401)), "has 102401 bytes"],
+        ["PLATFORM_SUPPORT", "javascript:alert(1)", "is not an https URL or mailto:"],
+        ["PLATFORM_PRIVACY_POLICY", "http://laufportal.example/", "is not an https URL"]
+      ]
+      for (const [name, value, problem] of refused) {
+        const { message } = yield* Effect.flip(decode({ [name]: value }))
+        expect([message.startsWith(`${name}: `), message]).toEqual([true, expect.stringContaining(problem)])
+      }
+      for (
+        const [bytes, type] of [["\x89PNG\r\n\x1a\n", "png"], ["\xff\xd8\xff", "jpeg"], ["RIFF\n\0\0\0WEBP", "webp"]]
+      ) {
+        const given = yield* decode({ PLATFORM_LOGO: file("image", Buffer.from(bytes ?? "", "latin1")) })
+        expect(Option.map(given.platform.logo, (logo) => logo.type)).toEqual(Option.some(`image/${type}`))
+      }
+    }))
+})
+
 describe("PROCESSES", () => {
   const complete = { ...database, OPERATOR_TOKEN: token, MASTER_KEY: key }
 

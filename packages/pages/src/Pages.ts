@@ -30,9 +30,8 @@ import type { Authentication } from "./Authentication.ts"
 
 type Routes<R> = Effect.Effect<ReadonlyArray<Route>, never, R>
 
-const compressedRoute = (route: Route): Route => ({ ...route, isCompressed: true })
-
-const compressed = <R>(routes: Routes<R>): Routes<R> => Effect.map(routes, (made) => made.map(compressedRoute))
+const compressed = <R>(routes: Routes<R>): Routes<R> =>
+  Effect.map(routes, (made) => made.map((route) => ({ ...route, isCompressed: true })))
 
 /** `/oauth/authorize`: the page that asks for consent (requirements §4.1). */
 export const consent: Routes<Audit | Authentication | HttpConfig | OAuth | UserStore> = compressed(Effect.map(
@@ -89,10 +88,9 @@ export const routes: Routes<
   (made) => made.flat()
 )
 
-/** `/`, for a server that is only Startlist: links to its other pages. */
-export const welcome: Effect.Effect<Route, never, Authentication | HttpConfig> = Effect.map(
-  ServicePages.makeWelcome,
-  compressedRoute
+/** `/`, `/favicon.ico` and `/robots.txt`, for a server that is only Startlist. */
+export const welcome: Routes<Authentication | HttpConfig> = compressed(
+  Effect.zipWith(ServicePages.makeWelcome, SharedRoutes.makeWellKnown, (page, others) => [page, ...others])
 )
 
 /**

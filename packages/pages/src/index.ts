@@ -6,6 +6,7 @@
 export * as Accounts from "./Accounts.ts"
 export * as Templates from "./Templates.ts"
 export * as Pages from "./Pages.ts"
+export * as PlatformColor from "./PlatformColor.ts"
 export * as Sessions from "./Sessions.ts"
 export * as SignInLimit from "./SignInLimit.ts"
 export * as Authentication from "./Authentication.ts"

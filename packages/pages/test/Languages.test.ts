@@ -43,6 +43,11 @@ describe("the languages", () => {
     expect(new Set(equal.map(([path]) => path))).toEqual(common)
   })
 
+  it("no text names the platform: its operator does", () => {
+    const texts = [...textsOf(english), ...textsOf(french)].map(([, text]) => String(text))
+    expect(texts.filter((text) => text.includes("Startlist"))).toEqual([])
+  })
+
   it("French: no line can break before a mark that has a space before it, and none of these spaces is missing", () => {
     const texts = textsOf(french).map(([, text]) => String(text))
     expect(texts.length).toBeGreaterThan(150)

@@ -8,6 +8,7 @@ import * as Option from "effect/Option"
 import * as Audit from "@startlist/core/Audit"
 import type { Callbacks } from "@startlist/core/Callbacks"
 import type { Stores } from "@startlist/core/Services"
+import { named, Platform } from "@startlist/core/Platform"
 import { documented, Policy } from "@startlist/core/Policy"
 import type { Secrets } from "@startlist/core/Secrets"
 import { StoreError } from "@startlist/core/Store"
@@ -72,6 +73,8 @@ export interface Options extends Embedding.Options {
   readonly templates?: Partial<Templates.Service>
   /** Settings of the policy that differ from the documented ones. */
   readonly policy?: Partial<Policy.Service>
+  /** Your platform as users know it. Default: the name Startlist. Pages show it, and no application may use its name. */
+  readonly platform?: Partial<Platform.Service>
   /** Issuer in the metadata (default: `url`) and in redirects (RFC 9207), which have no `iss` without this option. */
   readonly issuer?: string
   /** CIDRs of proxies whose `X-Forwarded-For` is trusted. */
@@ -165,13 +168,14 @@ const placeOf = (url: string): string => {
 }
 
 const layerOf = (options: Options) => {
-  const { callbacks, findUser, issuer, policy, secrets, stores, trustedProxies = [] } = options
+  const { callbacks, findUser, issuer, platform, policy, secrets, stores, trustedProxies = [] } = options
   const place = placeOf(options.url)
   return Embedding.layer(options).pipe(
     Layer.provideMerge(Layer.mergeAll(stores, layerUsers(findUser), callbacks, secrets)),
     Layer.provideMerge(Layer.mergeAll(
       Audit.none,
       Layer.succeed(Policy, { ...documented, ...policy }),
+      Layer.succeed(Platform, { ...named("Startlist"), ...platform }),
       Layer.succeed(HttpConfig, {
         authUrl: place,
         baseUrl: place,

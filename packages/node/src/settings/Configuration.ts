@@ -7,12 +7,14 @@ import type * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import type { Logo, Platform } from "@startlist/core/Platform"
 import * as Policy from "@startlist/core/Policy"
 import type { PasswordLimits } from "@startlist/pages/SignInLimit"
 import * as Environment from "./Environment.ts"
 import * as Otlp from "./Otlp.ts"
 import * as Setting from "./Setting.ts"
-import { contradiction, type Given, ourName, type Role, settings } from "./Settings.ts"
+import { readLogo } from "./PlatformLogo.ts"
+import { contradiction, type Given, type Role, settings } from "./Settings.ts"
 
 /** The service cannot start. The message is one line that names the variable. */
 export class InvalidConfiguration
@@ -40,6 +42,7 @@ export interface Configuration {
   /** Each 32 bytes in base64; the first seals. */
   readonly masterKeys: Option.Option<Setting.MasterKeys>
   readonly policy: Policy.Policy.Service
+  readonly platform: Platform.Service
   /** CIDRs that callbacks may reach besides the public internet. */
   readonly callbackAllow: ReadonlyArray<string>
   readonly roles: ReadonlySet<Role>
@@ -110,16 +113,24 @@ const presets = { documented: Policy.documented, rfc: Policy.rfc }
 
 const toConfiguration = (
   given: Given,
+  logo: Option.Option<Logo>,
   isTerminal: boolean
 ): Configuration => ({
   ...given,
+  platform: {
+    name: given.platformName,
+    logo,
+    color: given.platformColor,
+    support: given.platformSupport,
+    privacyPolicy: given.platformPrivacyPolicy,
+    guide: given.platformGuide
+  },
   installation: Option.orElse(given.installation, () => Option.map(given.authUrl, (url) => new URL(url).host)),
   policy: {
     ...presets[given.profile],
     replay: Option.getOrElse(given.replay, () => presets[given.profile].replay),
     scopes: given.scopes,
     webhookScope: given.webhookScope,
-    platformNames: [...new Set([given.platformName, ourName])],
     accessTokenLifetime: given.accessTokenLifetime,
     refreshTokenIdle: given.refreshTokenIdle,
     codeLifetime: given.codeLifetime,
@@ -172,7 +183,11 @@ export const decode = (
     const otlp = yield* Effect.mapError(Setting.decodeAll(Otlp.settings, resolved), refuse)
     const given = { ...own, otlp: Otlp.combine(otlp) }
     yield* Option.match(contradiction(given), { onNone: () => Effect.void, onSome: refuse })
-    return toConfiguration(given, isTerminal)
+    const logo = yield* Effect.mapError(
+      Effect.transposeOption(Option.map(given.platformLogo, readLogo)),
+      refuse
+    )
+    return toConfiguration(given, logo, isTerminal)
   })
 }
 

@@ -39,7 +39,8 @@ export const fileSettings: ReadonlyArray<Setting.Setting<unknown>> = secrets.map
   )
 )
 
-const whyNot = (error: unknown): string =>
+/** The code of an error of the file system. */
+export const whyNot = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "it is not readable"
 
 /** Reads a secret without the newline at its end, which editors and `echo` add. */

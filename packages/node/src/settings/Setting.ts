@@ -168,6 +168,20 @@ export const endpoint: Kind<string> = text("an http or https URL", (value) => {
   return url !== undefined && /^https?:$/.test(url.protocol)
 })
 
+const isSecureUrl = (value: string): boolean => value.length <= 1000 && parseUrl(value)?.protocol === "https:"
+
+/** A page for people. */
+export const secureUrl: Kind<string> = text("an https URL", isSecureUrl)
+
+/** A page or an e-mail address for people. */
+export const contact: Kind<string> = text(
+  "an https URL or mailto: with an e-mail address",
+  (value) => isSecureUrl(value) || /^mailto:[^\s?@]+@[^\s?@]+$/.test(value)
+)
+
+/** A colour. */
+export const color: Kind<string> = text("a colour such as #0b5cad", (value) => /^#[\da-f]{6}$/i.test(value))
+
 /** Secret, because it contains a password. */
 export const databaseUrl: Kind<Redacted.Redacted<string>> = secret(
   "a URL of the form postgres://user:password@host:port/database",

@@ -7,15 +7,13 @@ import * as Duration from "effect/Duration"
 import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as Policy from "@startlist/core/Policy"
+import * as PlatformColor from "@startlist/pages/PlatformColor"
 import * as Otlp from "./Otlp.ts"
 import type { Values } from "./Setting.ts"
 import * as Setting from "./Setting.ts"
 
 /** Minimum of `AUDIT_RETENTION`: an entry can be removed only when it is this much older than the newest one. */
 export const auditFloor = Duration.days(30)
-
-/** Default of `PLATFORM_NAME`, which the pages show. */
-export const ourName = "Startlist"
 
 /** Work of a node: `api` serves requests, `worker` delivers events. */
 export type Role = "api" | "worker"
@@ -84,8 +82,38 @@ export const settings = {
   platformName: setting(
     "PLATFORM_NAME",
     Setting.label,
-    ourName,
-    "The name of your platform, as users know it. No application can use it in its own name."
+    "Startlist",
+    "The name of your platform, as users know it. The pages show it. No application can use it in its own name."
+  ),
+  platformLogo: optional(
+    "PLATFORM_LOGO",
+    Setting.path,
+    "none",
+    "A file with the logo of your platform: SVG, PNG, JPEG or WebP, at most 100 KiB. The pages show it beside the name and as their icon."
+  ),
+  platformColor: optional(
+    "PLATFORM_COLOR",
+    Setting.color,
+    "`#0172ad`",
+    "The colour of buttons and links. White text on it and links in it must have a contrast of at least 4.5:1 (WCAG AA). The dark theme uses a lighter shade for links."
+  ),
+  platformSupport: optional(
+    "PLATFORM_SUPPORT",
+    Setting.contact,
+    "none",
+    "Where your users get help. Every page links to it."
+  ),
+  platformPrivacyPolicy: optional(
+    "PLATFORM_PRIVACY_POLICY",
+    Setting.secureUrl,
+    "none",
+    "The privacy policy of your platform. Every page links to it, and the metadata (`op_policy_uri`)."
+  ),
+  platformGuide: optional(
+    "PLATFORM_GUIDE",
+    Setting.secureUrl,
+    "`AUTH_URL/docs`",
+    "Your guide for developers of applications. The developer pages link to it, and the metadata (`service_documentation`)."
   ),
   profile: setting(
     "PROFILE",
@@ -274,6 +302,8 @@ export type Given = Values<typeof settings> & { readonly otlp: Otlp.Otlp }
 
 /** A message about settings that are valid but contradict each other. */
 export const contradiction = (given: Given): Option.Option<string> => {
+  const pale = Option.flatMap(given.platformColor, PlatformColor.problemOf)
+  if (Option.isSome(pale)) return Option.some(`PLATFORM_COLOR: ${pale.value}`)
   const perSubscription = Option.getOrElse(given.deliveryPerSubscription, () => 1)
   if (perSubscription > given.deliveryConcurrency) {
     return Option.some(

@@ -86,7 +86,7 @@ export const Consent = ({ action, fields, frame, isAllowedBefore, request, signe
   return (
     <Layout frame={frame} title={consent.title(name)} narrow>
       <p class="lead">
-        {consent.asks(name)}
+        {consent.asks(name, frame.brand.name)}
         {isAllowedBefore ? ` ${consent.before(name)}` : null}
       </p>
       <div class="card">

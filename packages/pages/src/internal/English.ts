@@ -51,6 +51,8 @@ export const texts = {
     skip: "Skip to the content",
     /** The title of an error page. */
     failed: (title: string) => `Error: ${title}`,
+    support: "Help",
+    privacyPolicy: "Privacy policy",
     copy: "Copy",
     copied: "Copied"
   },
@@ -91,7 +93,7 @@ export const texts = {
   },
   login: {
     title: "Sign in",
-    explanation: "Use the e-mail address and the password of your Startlist account.",
+    explanation: (platform: string) => `Use the e-mail address and the password of your ${platform} account.`,
     /** Shown if a consent page follows. */
     onTheWay: (application: string) => `${application} asks for access to your account. Sign in to decide.`,
     problem: "Sign-in failed",
@@ -106,7 +108,7 @@ export const texts = {
   },
   consent: {
     title: (application: string) => `Allow ${application} to use your account?`,
-    asks: (application: string) => `${application} asks for access to your Startlist account.`,
+    asks: (application: string, platform: string) => `${application} asks for access to your ${platform} account.`,
     application: "Application",
     returns: "You will be sent to",
     website: "Website",

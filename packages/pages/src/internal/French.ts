@@ -38,6 +38,8 @@ export const texts: Texts = {
     languages: "Langue",
     skip: "Aller au contenu",
     failed: (title) => `Erreur\u00a0: ${title}`,
+    support: "Aide",
+    privacyPolicy: "Politique de confidentialité",
     copy: "Copier",
     copied: "Copié"
   },
@@ -78,7 +80,7 @@ export const texts: Texts = {
   },
   login: {
     title: "Connexion",
-    explanation: "Utilisez l’adresse e-mail et le mot de passe de votre compte Startlist.",
+    explanation: (platform) => `Utilisez l’adresse e-mail et le mot de passe de votre compte ${platform}.`,
     onTheWay: (application) => `${application} demande l’accès à votre compte. Connectez-vous pour décider.`,
     problem: "Connexion impossible",
     email: "Adresse e-mail",
@@ -92,7 +94,7 @@ export const texts: Texts = {
   },
   consent: {
     title: (application) => `Autoriser ${application} à utiliser votre compte\u00a0?`,
-    asks: (application) => `${application} demande l’accès à votre compte Startlist.`,
+    asks: (application, platform) => `${application} demande l’accès à votre compte ${platform}.`,
     application: "Application",
     returns: "Redirection vers",
     website: "Site web",

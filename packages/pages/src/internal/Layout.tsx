@@ -1,7 +1,7 @@
 /** The frame of every page. */
 import type { ComponentChildren } from "preact"
 import * as Option from "effect/Option"
-import { icon, script, stylesheet } from "./assetFiles.ts"
+import { script } from "./assetFiles.ts"
 import { write } from "@startlist/http/Parameters"
 import type { SignedIn } from "../Authentication.ts"
 import { Form } from "./Form.tsx"
@@ -13,13 +13,18 @@ const homes = ["/", "/account/applications", "/developer/applications"]
 
 const Brand = ({ frame }: { readonly frame: Frame }) => {
   const home = homes.find(frame.has)
+  const { hasLogo, icon, name } = frame.brand
   const brand = (
     <>
-      <svg class="mark" viewBox="0 0 24 24" aria-hidden="true">
-        <rect width="24" height="24" rx="6" />
-        <path d="M6 8h7M6 12h5M6 16h4M13.5 15.5l2.2 2.2 4-5" />
-      </svg>
-      Startlist
+      {hasLogo ?
+        <img class="mark" src={frame.base + icon.url} alt="" /> :
+        (
+          <svg class="mark" viewBox="0 0 24 24" aria-hidden="true">
+            <rect width="24" height="24" rx="6" />
+            <path d="M6 8h7M6 12h5M6 16h4M13.5 15.5l2.2 2.2 4-5" />
+          </svg>
+        )}
+      <span>{name}</span>
     </>
   )
   return <p>{home === undefined ? brand : <a href={frame.base + home}>{brand}</a>}</p>
@@ -38,13 +43,14 @@ export const Layout = ({ children, frame, isError = false, narrow = false, title
   readonly children: ComponentChildren
 }) => {
   const { layout, tag } = textsIn(frame.locale)
+  const { icon, name, stylesheet } = frame.brand
   return (
     <html lang={frame.locale}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>{`${isError ? layout.failed(title) : title} · Startlist`}</title>
+        <title>{`${isError ? layout.failed(title) : title} · ${name}`}</title>
         <link rel="stylesheet" href={frame.base + stylesheet.url} />
         <link rel="icon" type={icon.type} href={frame.base + icon.url} />
       </head>
@@ -58,7 +64,7 @@ export const Layout = ({ children, frame, isError = false, narrow = false, title
           <h1>{title}</h1>
           {children}
         </main>
-        {unrepeatable ? null : <Languages frame={frame} />}
+        <Footer frame={frame} languages={!unrepeatable} />
         <script
           data-locale={tag}
           data-copy={layout.copy}
@@ -71,25 +77,47 @@ export const Layout = ({ children, frame, isError = false, narrow = false, title
 }
 
 const Languages = ({ frame }: { readonly frame: Frame }) => (
-  <footer>
-    <nav aria-label={textsIn(frame.locale).layout.languages}>
-      <ul>
-        {locales.map((locale) => (
-          <li key={locale}>
-            <a
-              href={languageUrl(locale, frame)}
-              lang={locale}
-              hreflang={locale}
-              aria-current={locale === frame.locale ? "true" : undefined}
-            >
-              {textsIn(locale).language}
-            </a>
-          </li>
-        ))}
-      </ul>
-    </nav>
-  </footer>
+  <nav aria-label={textsIn(frame.locale).layout.languages}>
+    <ul>
+      {locales.map((locale) => (
+        <li key={locale}>
+          <a
+            href={languageUrl(locale, frame)}
+            lang={locale}
+            hreflang={locale}
+            aria-current={locale === frame.locale ? "true" : undefined}
+          >
+            {textsIn(locale).language}
+          </a>
+        </li>
+      ))}
+    </ul>
+  </nav>
 )
+
+/** Links of the platform, and the language switch. */
+const Footer = ({ frame, languages }: { readonly frame: Frame; readonly languages: boolean }) => {
+  const { layout } = textsIn(frame.locale)
+  const { name, privacyPolicy, support } = frame.brand
+  const links = [[layout.support, support], [layout.privacyPolicy, privacyPolicy]] as const
+  const given = links.flatMap(([label, address]) => address === undefined ? [] : [[label, address] as const])
+  return languages || given.length > 0
+    ? (
+      <footer>
+        {given.length === 0 ? null : (
+          <ul aria-label={name}>
+            {given.map(([label, address]) => (
+              <li key={label}>
+                <a href={address}>{label}</a>
+              </li>
+            ))}
+          </ul>
+        )}
+        {languages ? <Languages frame={frame} /> : null}
+      </footer>
+    )
+    : null
+}
 
 /** Address that stores the language and returns to this page. */
 const languageUrl = (locale: Locale, { base, here }: Frame): string =>

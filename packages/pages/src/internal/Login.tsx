@@ -72,7 +72,7 @@ const LoginForm = ({ application, csrf, email, frame, hidden, problem }: {
         onSome: (name) => <p class="lead">{login.onTheWay(name)}</p>
       })}
       <article>
-        <p class="muted">{login.explanation}</p>
+        <p class="muted">{login.explanation(frame.brand.name)}</p>
         <Form action={`${frame.base}/login`} csrf={csrf} hidden={hidden}>
           <Field
             name="email"

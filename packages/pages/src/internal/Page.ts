@@ -6,6 +6,7 @@ import { renderToStaticMarkup } from "preact-render-to-string"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import { MountedPaths } from "@startlist/http/Mount"
 import type { SignedIn } from "../Authentication.ts"
+import * as Brand from "./Brand.ts"
 import type { Locale } from "./Locale.ts"
 import type { Response } from "@startlist/http/Http"
 import { script } from "./assetFiles.ts"
@@ -21,16 +22,20 @@ export interface Frame {
   readonly base: string
   /** Whether this path (without `base`) has a page: an embedder need not mount all pages. */
   readonly has: (path: string) => boolean
+  readonly brand: Brand.Brand
 }
 
 /** Makes frames for this configuration. */
-export const makeFrame: Effect.Effect<(frame: Omit<Frame, "base" | "has">) => Frame, never, HttpConfig> = Effect.gen(
-  function*() {
-    const base = basePath(yield* HttpConfig)
-    const { has } = yield* MountedPaths
-    return (frame) => ({ ...frame, base, has })
-  }
-)
+export const makeFrame: Effect.Effect<
+  (frame: Omit<Frame, "base" | "brand" | "has">) => Frame,
+  never,
+  HttpConfig
+> = Effect.gen(function*() {
+  const base = basePath(yield* HttpConfig)
+  const { has } = yield* MountedPaths
+  const brand = yield* Brand.make
+  return (frame) => ({ ...frame, base, brand, has })
+})
 
 /** Details of the response for a page. */
 export interface Options {

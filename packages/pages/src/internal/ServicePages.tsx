@@ -11,7 +11,7 @@ import * as Page from "./Page.ts"
 const Welcome = ({ frame }: { readonly frame: Page.Frame }) => {
   const { colon, layout, welcome } = Locale.textsIn(frame.locale)
   return (
-    <Layout frame={frame} title="Startlist">
+    <Layout frame={frame} title={frame.brand.name}>
       <p>{welcome.what}</p>
       <section class="card">
         <ul>

@@ -1,7 +1,7 @@
 /** Routes that every page needs: files, the language switch, and shorter addresses of pages. */
 import * as Effect from "effect/Effect"
 import { header, redirect, type Request, type Response } from "@startlist/http/Http"
-import { type Asset, icon, stylesheet } from "./assetFiles.ts"
+import * as Brand from "./Brand.ts"
 import type { Refuse, Route } from "@startlist/http/Router"
 import * as ErrorPage from "./ErrorPage.ts"
 import { get, readOnce } from "@startlist/http/Parameters"
@@ -23,22 +23,22 @@ export const hasTag = (request: Request, tag: string): boolean => {
  * A file, cacheable forever under its version. A page of another release asks for another version: it gets this
  * release's file, without caching.
  */
-const serve = (asset: Asset, refuse: Refuse): Route => {
-  const tag = entityTag(asset.version)
-  const body = new TextEncoder().encode(asset.text)
+const serve = (file: Brand.File, refuse: Refuse, path = file.path): Route => {
+  const tag = entityTag(file.version)
   return {
-    path: asset.path,
+    path,
     methods: {
       GET: (request, [version]) => {
         const headers = {
-          "content-type": `${asset.type};charset=UTF-8`,
-          "cache-control": version === asset.version ? "public, max-age=31536000, immutable" : "no-cache",
-          "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+          "content-type": /^text|xml$/.test(file.type) ? `${file.type};charset=UTF-8` : file.type,
+          "cache-control": version === file.version ? "public, max-age=31536000, immutable" : "no-cache",
+          // A logo may have styles of its own, but no script.
+          "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'",
           "x-content-type-options": "nosniff",
           etag: tag
         }
         return Effect.succeed(
-          hasTag(request, tag) ? { status: 304, headers, body: "" } : { status: 200, headers, body }
+          hasTag(request, tag) ? { status: 304, headers, body: "" } : { status: 200, headers, body: file.content }
         )
       }
     },
@@ -47,9 +47,31 @@ const serve = (asset: Asset, refuse: Refuse): Route => {
 }
 
 /** `/assets/*`: files that the pages load. */
-const makeAssets: Effect.Effect<ReadonlyArray<Route>, never, HttpConfig> = Effect.map(
+const makeAssets: Effect.Effect<ReadonlyArray<Route>, never, HttpConfig> = Effect.zipWith(
   ErrorPage.make,
-  ({ refuse }) => [serve(stylesheet, refuse), serve(icon, refuse)]
+  Brand.make,
+  ({ refuse }, { icon, stylesheet }) => [serve(stylesheet, refuse), serve(icon, refuse)]
+)
+
+/** Signed-in pages are for nobody else. */
+const robots = "User-agent: *\nDisallow: /\nAllow: /$\nAllow: /docs\n"
+
+/** `/favicon.ico` and `/robots.txt`, which browsers and crawlers request from every site. */
+export const makeWellKnown: Effect.Effect<ReadonlyArray<Route>, never, HttpConfig> = Effect.zipWith(
+  ErrorPage.make,
+  Brand.make,
+  ({ refuse }, { icon }) => [serve(icon, refuse, "/favicon.ico"), {
+    path: "/robots.txt",
+    methods: {
+      GET: () =>
+        Effect.succeed({
+          status: 200,
+          headers: { "content-type": "text/plain;charset=UTF-8", "x-content-type-options": "nosniff" },
+          body: robots
+        })
+    },
+    refuse
+  }]
 )
 
 /** `GET /language`: the switch at the foot of every page. Stores the choice in a cookie and returns to the page. */

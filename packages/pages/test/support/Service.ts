@@ -1,5 +1,5 @@
 /** A whole service in memory with a scripted environment: callbacks, passwords, the audit trail, a store that fails. */
-import { Audit, Callbacks, Memory, Policy, Secrets, Services, Store, User } from "@startlist/core"
+import { Audit, Callbacks, Memory, Platform, Policy, Secrets, Services, Store, User } from "@startlist/core"
 import { ApplicationStore } from "@startlist/core/Application"
 import { GrantStore } from "@startlist/core/Grant"
 import { SubscriptionStore } from "@startlist/core/Subscription"
@@ -13,6 +13,7 @@ import { TestAccounts } from "@startlist/test-support/TestAccounts"
 export interface Options {
   readonly policy?: Partial<Policy.Policy.Service>
   readonly config?: Partial<HttpConfig.HttpConfig.Service>
+  readonly platform?: Partial<Platform.Platform.Service>
   /** Predictable ones unless said otherwise. */
   readonly secrets?: Layer.Layer<Secrets.Secrets>
 }
@@ -131,6 +132,7 @@ export const layer = (options: Options = {}) => {
       Layer.mergeAll(Memory.layer, TestUsers.layer, options.secrets ?? TestSecrets.layer("test"), callbacks)
     ),
     Layer.provide(Layer.succeed(Policy.Policy, { ...Policy.documented, ...options.policy })),
+    Layer.provide(Layer.succeed(Platform.Platform, { ...Platform.named("Startlist"), ...options.platform })),
     Layer.provideMerge(Layer.succeed(HttpConfig.HttpConfig, { ...HttpConfig.local, ...options.config })),
     Layer.provideMerge(
       Layer.succeed(Audit.Audit, {

@@ -118,7 +118,7 @@ const make = (switches: Switches, sent: ReadonlyArray<string>) =>
         ...(yield* Protocol.routes),
         ...(yield* Pages.routes),
         ...(yield* Pages.signIn),
-        yield* Pages.welcome,
+        ...(yield* Pages.welcome),
         ...(yield* Documentation.routes)
       ]
       return yield* NodeHttp.listener(Router.make(routes, yield* Pages.notFound))

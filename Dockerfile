@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
 # The image of the service. See docs/operating.md to run it.
 
-# The newest long-term line: the fastest one (docs/benchmarks.md). The tests run on all supported lines.
+# The newest long-term line: the fastest one (docs/evidence/benchmarks.md). The tests run on all supported lines.
 ARG NODE_VERSION=26
 
 FROM node:${NODE_VERSION}-slim AS build

@@ -16,7 +16,7 @@ const maxWords = 35
 const maxMeanWords = 16
 
 /** Generated texts, and texts in other languages. */
-const others = [/^packages\/pages\/src\/internal\/French/, /^docs\/benchmarks\.md$/, /Prose\.test\.ts$/]
+const others = [/^packages\/pages\/src\/internal\/French/, /^docs\/evidence\/benchmarks\.md$/, /Prose\.test\.ts$/]
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,

@@ -1,4 +1,4 @@
-/** A whole application in virtual time, as in docs/testing.md. */
+/** A whole application in virtual time, to copy: docs/stores.md leads here. */
 import { it } from "@effect/vitest"
 import { type Client, createClient, type Inbox, memoryEvents, memoryTokens, type Tokens } from "@startlist/client"
 import { Applications, Audit, Memory, OAuth, Registration, Registrations, Services, Worker } from "@startlist/core"

@@ -69,7 +69,7 @@ export declare namespace Policy {
 /** Clocks of the nodes and of the database may differ by this much: a lease and a due time stay what they are. */
 export const clockTolerance = Duration.seconds(30)
 
-/** The documented behaviour (requirements §8 and `docs/behaviour.md`). */
+/** The documented behaviour (requirements §8 and `docs/reference.md`). */
 export const documented: Policy.Service = {
   requireRedirectUri: false,
   acceptAnyLoopback: true,

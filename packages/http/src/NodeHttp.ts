@@ -176,6 +176,22 @@ export const harden = (server: Server): Server => {
   return server
 }
 
+/** Why a server cannot listen: the wrong setting, and a sentence for the person who starts the program. */
+export const whyNotListening = (
+  error: NodeJS.ErrnoException,
+  host: string,
+  port: number
+): { readonly about: "host" | "port"; readonly message: string } => {
+  switch (error.code) {
+    case "EADDRINUSE":
+      return { about: "port", message: `${port} is already in use on ${host}. Choose another port.` }
+    case "EACCES":
+      return { about: "port", message: `this user may not listen on ${port}. Choose a port above 1023.` }
+    default:
+      return { about: "host", message: `cannot listen on ${host}: ${error.message}` }
+  }
+}
+
 /** Closes the connection if the client does not read the response in time: it would stay in memory. */
 const expectReader = (outgoing: ServerResponse, timeout: number): void => {
   const timer = setTimeout(() => outgoing.destroy(), timeout)

@@ -38,22 +38,12 @@ export interface Limits {
 /** Timeout for requests in progress when the service stops. */
 const patience = Duration.seconds(5)
 
-const whyNot = (error: NodeJS.ErrnoException, host: string, port: number): InvalidConfiguration => {
-  switch (error.code) {
-    case "EADDRINUSE":
-      return new InvalidConfiguration({ message: `PORT: ${port} is already in use on ${host}. Choose another port.` })
-    case "EACCES":
-      return new InvalidConfiguration({
-        message: `PORT: this user may not listen on ${port}. Choose a port above 1023.`
-      })
-    default:
-      return new InvalidConfiguration({ message: `HOST: cannot listen on ${host}: ${error.message}` })
-  }
-}
-
 const listen = (server: Server, host: string, port: number): Effect.Effect<number, InvalidConfiguration> =>
   Effect.async((resume) => {
-    const fail = (error: NodeJS.ErrnoException) => resume(whyNot(error, host, port))
+    const fail = (error: NodeJS.ErrnoException) => {
+      const { about, message } = NodeHttp.whyNotListening(error, host, port)
+      resume(new InvalidConfiguration({ message: `${about.toUpperCase()}: ${message}` }))
+    }
     server.once("error", fail)
     server.listen(port, host, () => {
       server.off("error", fail)

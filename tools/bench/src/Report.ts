@@ -1,4 +1,4 @@
-/** Stores results in `results.json`, and writes `docs/benchmarks.md` from it. */
+/** Stores results in `results.json`, and writes `docs/evidence/benchmarks.md` and the table of ratios in the README from it. */
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -19,7 +19,8 @@ type Results = Readonly<Record<string, Section>>
 
 const root = fileURLToPath(new URL("../../../", import.meta.url))
 const resultsFile = join(root, "tools/bench/results.json")
-const documentFile = join(root, "docs/benchmarks.md")
+const documentFile = join(root, "docs/evidence/benchmarks.md")
+const readmeFile = join(root, "README.md")
 
 const read = (): Results => existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, "utf8")) : {}
 
@@ -28,8 +29,15 @@ const row = (cells: ReadonlyArray<string>): string => `| ${cells.join(" | ")} |`
 /** Aligns numbers to the right. */
 const rule = (columns: ReadonlyArray<string>): string => row(columns.map((_, index) => index === 0 ? "---" : "---:"))
 
-const judged = ({ goal, isReached, result }: Judged): string =>
-  isReached ? `- Reached: ${result} (goal: ${goal}).` : `- **Not reached**: ${result} (goal: ${goal}).`
+/** A goal and its result as a sentence: "Startlist has 2.98 times the rate of …. The goal was at least 5." */
+const sentence = ({ goal, result }: Judged): string => {
+  const [, subject, bound, rest] =
+    /^(?:(.+): )?(at (?:least|most) [\d.]+) (times the (?:rate|latency) of .+)$/.exec(goal) ?? []
+  if (bound === undefined) return `Measured: ${result}. Goal: ${goal}.`
+  return `${subject ?? "Startlist"} has ${result} ${rest}. The goal was ${bound}.`.replaceAll(", Node v", " on Node ")
+}
+
+const judged = (goal: Judged): string => `- ${goal.isReached ? "Reached" : "**Not reached**"}: ${sentence(goal)}`
 
 const table = ({ columns, goals, rows, title }: Table): ReadonlyArray<string> => [
   `### ${title}`,
@@ -69,7 +77,7 @@ const missed = (scenarios: ReadonlyArray<Scenario>, results: Results): ReadonlyA
     (results[name]?.tables ?? []).flatMap((found) =>
       found.goals
         .filter(({ isReached }) => !isReached)
-        .map(({ goal, result }) => `- ${title}, ${found.title}: ${result} instead of ${goal}.`)
+        .map((goal) => `- ${title}, ${found.title}: ${sentence(goal)}`)
     )
   )
 
@@ -99,7 +107,37 @@ const document = (scenarios: ReadonlyArray<Scenario>, results: Results): string 
   ].join("\n")
 }
 
-/** Adds the result of a scenario, and writes the document. */
+/** Rows of the table in the README: what is measured, its scenario, and the starts of the names of other contenders. */
+const ratios = [
+  ["refresh a token, on PostgreSQL", "refresh-postgres", ["oidc-provider", "@node-oauth"]],
+  ["refresh a token, in memory", "refresh", ["oidc-provider", "@node-oauth"]],
+  ["check a token, on PostgreSQL", "bearer-postgres", ["oidc-provider", "@node-oauth"]],
+  ["check a token, in memory", "bearer", ["oidc-provider", "@node-oauth"]],
+  ["deliver an event, on PostgreSQL", "deliveries", ["graphile-worker", "pg-boss"]]
+] as const
+
+const ratioTable = (results: Results): string => {
+  const ratioOf = (scenario: string, peer: string) =>
+    results[scenario]?.tables[0]?.rows.find(([name]) => name?.startsWith(peer))?.at(-1) ?? "not measured:"
+  return [
+    row(["to", "rate of Startlist"]),
+    row(["---", "---"]),
+    ...ratios.map(([action, scenario, peers]) =>
+      row([action, peers.map((peer) => `${ratioOf(scenario, peer)} ${peer}`).join(", ")])
+    )
+  ].join("\n")
+}
+
+const marked = /(?<=<!-- ratios: npm run bench -->\n\n).*?(?=\n\n<!-- end -->)/s
+
+/** Writes the document and the table in the README from stored results. */
+export const writePages = (scenarios: ReadonlyArray<Scenario>, results: Results = read()): void => {
+  writeFileSync(documentFile, document(scenarios, results))
+  writeFileSync(readmeFile, readFileSync(readmeFile, "utf8").replace(marked, () => ratioTable(results)))
+  spawnSync(join(root, "node_modules/.bin/dprint"), ["fmt", resultsFile, documentFile, readmeFile], { cwd: root })
+}
+
+/** Adds the result of a scenario, and writes the pages. */
 export const add = (
   scenarios: ReadonlyArray<Scenario>,
   { name }: Scenario,
@@ -109,8 +147,7 @@ export const add = (
 ): void => {
   const results: Results = { ...read(), [name]: { machine: where, rounds, seconds, tables } }
   writeFileSync(resultsFile, `${JSON.stringify(results, undefined, 2)}\n`)
-  writeFileSync(documentFile, document(scenarios, results))
-  spawnSync(join(root, "node_modules/.bin/dprint"), ["fmt", resultsFile, documentFile], { cwd: root })
+  writePages(scenarios, results)
 }
 
 /** Prints a result to the terminal. */

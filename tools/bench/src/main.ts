@@ -1,6 +1,6 @@
 /**
  * `npm run bench [-- NAME…] [--quick] [--rounds N] [--seconds S]`: measures scenarios, prints the results and writes
- * `docs/benchmarks.md`. `--dry` only prints. With `--profile FOLDER`, every measured process writes a CPU profile
+ * `docs/evidence/benchmarks.md`. `--dry` only prints. `--pages` writes the pages from the stored results. With `--profile FOLDER`, every measured process writes a CPU profile
  * there. `--before REVISION` is for the scenario `before`, `--minutes N` for `soak`.
  */
 import { integer, number, parse, refuse } from "@startlist/test-support/Arguments"
@@ -18,6 +18,7 @@ const { positionals, values } = parse({
     before: { type: "string" },
     dry: { type: "boolean", default: false },
     minutes: { type: "string" },
+    pages: { type: "boolean", default: false },
     profile: { type: "string" },
     quick: { type: "boolean", default: false },
     rounds: { type: "string" },
@@ -57,7 +58,7 @@ Cleanup.onSignals()
 Process.becomeLoad()
 if (values.profile !== undefined) Process.profileInto(resolve(values.profile))
 try {
-  await run()
+  await (values.pages ? Report.writePages(Scenarios.all) : run())
 } finally {
   await Cleanup.run()
 }

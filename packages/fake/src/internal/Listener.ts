@@ -1,7 +1,9 @@
 /** The server of a fake: its control plane, and the service with a record of all requests. */
 import { BodyRefused, readBody } from "@startlist/client/Body"
+import * as NodeHttp from "@startlist/http/NodeHttp"
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http"
 import { isIP } from "node:net"
+import { InvalidControl } from "./Controls.ts"
 import type { Traffic } from "./Faults.ts"
 
 /** A listening server. */
@@ -22,7 +24,11 @@ export const open = async (port: number, host: string): Promise<Listening> => {
     listener.then((answer) => answer(incoming, outgoing))
   })
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(port, host, resolve)
+    const fail = (error: NodeJS.ErrnoException) => {
+      const { about, message } = NodeHttp.whyNotListening(error, host, port)
+      reject(new InvalidControl(about, message))
+    }
+    server.once("error", fail).listen(port, host, resolve)
   })
   const address = server.address()
   return { server, serve, port: typeof address === "object" && address !== null ? address.port : port }

@@ -119,13 +119,13 @@ export const settings = {
     "PROFILE",
     Setting.oneOf("documented", "rfc"),
     "documented",
-    "Where the documented interface differs from the RFCs, `rfc` follows the RFCs ([behaviour](behaviour.md))."
+    "Where the documented interface differs from the RFCs, `rfc` follows the RFCs ([what differs](reference.md#where-the-interface-is-silent))."
   ),
   replay: optional(
     "REPLAY",
     Setting.oneOf("refuse", "revoke"),
     "`refuse`; with `PROFILE=rfc` `revoke`",
-    "What a replaced refresh token or a used code causes. `refuse`: 401 or 400, an audit entry and a count. `revoke`: its line of tokens is revoked as well. A code and the latest replaced token have a grace of 60 seconds ([behaviour](behaviour.md))."
+    "What a replaced refresh token or a used code causes. `refuse`: 401 or 400, an audit entry and a count. `revoke`: its line of tokens is revoked as well. A code and the latest replaced token have a grace of 60 seconds ([what differs](reference.md#where-the-interface-is-silent))."
   ),
   scopes: setting(
     "SCOPES",

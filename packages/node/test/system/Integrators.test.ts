@@ -154,7 +154,7 @@ it.scopedLive(
       )
       const taken = yield* started(["fake", "--port", new URL(url).port])
       expect(yield* Effect.promise(() => taken.exit)).toEqual({ code: 1, signal: null })
-      expect(taken.stderr()).toContain("EADDRINUSE")
+      expect(taken.stderr()).toMatch(/: port: \d+ is already in use on 127\.0\.0\.1\. Choose another port\.\n$/)
       const away = yield* started(["listen", "--url", "http://127.0.0.1:1", "--forward-to", "http://localhost:1/"], {
         STARTLIST_ACCESS_TOKEN: "x"
       })

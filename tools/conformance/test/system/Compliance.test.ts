@@ -108,7 +108,7 @@ layer(Sites.layer(environment))("the RFCs", (it) => {
       expect(titles).toEqual([...new Set(titles)])
     }))
 
-  it.effect("docs/compliance.md says what was observed", () =>
+  it.effect("docs/evidence/compliance.md says what was observed", () =>
     Effect.gen(function*() {
       const sites = yield* Sites.Sites
       const findings = new Map<Requirement, Partial<Record<Sites.Profile, Error | undefined>>>()

@@ -95,7 +95,7 @@ const titles: Readonly<Record<Sites.Profile, string>> = {
 
 const write = (rows: Readonly<Record<Sites.Profile, ReadonlyArray<readonly [Client, Outcomes]>>>): string =>
   [
-    "# Interoperability",
+    "# Client libraries",
     `This page is for you if you choose a client library. It lists independent libraries that work with Startlist. A test uses each library as its
 documentation says, against the service as a process. \`tools/conformance/test/system/Interoperability.test.ts\` observes every result in the table and fails if one
 differs. \`npm run documents -w @startlist/conformance\` writes this page.`,
@@ -186,7 +186,7 @@ layer(Sites.layer(environment))("clients that nobody here wrote", (it) => {
       }))
   }
 
-  it.effect("docs/interoperability.md says what was observed", () =>
+  it.effect("docs/evidence/clients.md says what was observed", () =>
     Effect.gen(function*() {
       const sites = yield* Sites.Sites
       const rowsOf = (profile: Sites.Profile) =>
@@ -196,6 +196,6 @@ layer(Sites.layer(environment))("clients that nobody here wrote", (it) => {
             (outcomes) => [client, outcomes] as const
           ))
       const rows = yield* Effect.all({ documented: rowsOf("documented"), rfc: rowsOf("rfc") })
-      expectDocument("interoperability.md", write(rows))
+      expectDocument("clients.md", write(rows))
     }))
 })

@@ -1,12 +1,12 @@
 /**
- * The guide for developers of applications: its application, its Python module and the client package, against a real
+ * The guide for developers of applications: its application, the client package and the Python module, against a real
  * service. `Guides.test.ts` runs its commands.
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { createServer } from "node:http"
-import { symlinkSync, writeFileSync } from "node:fs"
+import { copyFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
@@ -293,7 +293,7 @@ const worker = (folder: string, environment: Readonly<Record<string, string>>) =
 const python = (environment: Readonly<Record<string, string>>): Effect.Effect<Module, never, Scope.Scope> =>
   Effect.gen(function*() {
     const folder = yield* CleanCopy.emptyFolder("python")
-    writeFileSync(join(folder, "startlist.py"), fileOf("startlist.py"))
+    copyFileSync(join(CleanCopy.repository, "examples/python/startlist.py"), join(folder, "startlist.py"))
     const call = yield* worker(folder, environment)
     const others = yield* Effect.all(Array.from({ length: 3 }, () => worker(folder, environment)))
     const all = [call, ...others]

@@ -29,7 +29,7 @@ const registration: ReadonlyArray<Requirement> = [
       expect([answer.status, answer.body["error"]]).toEqual([401, "invalid_client"])
     })
   ),
-  elsewhere("2.2", "SHOULD", "the size of a client identifier is documented", "docs/behaviour.md: below 2^53"),
+  elsewhere("2.2", "SHOULD", "the size of a client identifier is documented", "docs/reference.md: below 2^53"),
   notApplicable(
     "2.1",
     "MUST",

@@ -65,13 +65,13 @@ export const write = (documents: ReadonlyArray<Document>, findings: Findings): s
   [
     "# Compliance",
     `This page is for you if you must know which RFCs the service meets. It lists the requirements on an authorization server and a resource server, in our
-words, and what the service does. The service has two profiles (\`PROFILE\` in [configuration](configuration.md)). \`documented\` is the default: it follows the documented
+words, and what the service does. The service has two profiles (\`PROFILE\` in [configuration](../configuration.md)). \`documented\` is the default: it follows the documented
 interface where an RFC differs. \`rfc\` is for strict clients.`,
     `Every line with _yes_ or _deviates_ is a test in \`tools/conformance/test\`. It sends requests to the service, as a process, over
 HTTP, with more than one input for every line. Where the service deviates, this test must fail, and another test shows the actual behaviour.
 So a new deviation makes a test fail, and a removed one too. \`npm run documents -w @startlist/conformance\` writes
-this page from those tests. Requirements on clients are not listed. The reasons for the deviations are in
-[behaviour](behaviour.md).`,
+this page from those tests. Requirements on clients are not listed. [The reference](../reference.md#where-the-interface-is-silent)
+lists what applications see of the deviations.`,
     summary(documents, findings),
     ...documents.flatMap((document) => [
       `## ${document.name}: ${document.title}`,

@@ -3,18 +3,18 @@ import { expect } from "@effect/vitest"
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 
-const documents = new URL("../../../../../docs/", import.meta.url)
+const documents = new URL("../../../../../docs/evidence/", import.meta.url)
 
 /** Whether the tests write the documents, and do not compare them. */
 const rewrite = process.env["WRITE_DOCUMENTS"] === "1"
 
-/** Compares `docs/<name>` with this text, or writes it. */
+/** Compares `docs/evidence/<name>` with this text, or writes it. */
 export const expectDocument = (name: string, text: string): void => {
   const file = fileURLToPath(new URL(name, documents))
   if (rewrite) writeFileSync(file, text)
   expect(
     readFileSync(file, "utf8"),
-    `docs/${name} does not say what was observed: npm run documents -w @startlist/conformance writes it`
+    `docs/evidence/${name} does not say what was observed: npm run documents -w @startlist/conformance writes it`
   )
     .toBe(text)
 }

@@ -44,6 +44,12 @@ export const parse = (markdown: string): ReadonlyArray<Step> =>
 /** A page, by its path in the repository. */
 export const read = (path: string): ReadonlyArray<Step> => parse(readFileSync(join(repository, path), "utf8"))
 
+/** The steps of a page, with its path. */
+export interface Page {
+  readonly path: string
+  readonly steps: ReadonlyArray<Step>
+}
+
 /** Files that the blocks of a page create, by name. */
 export const filesOf = (steps: ReadonlyArray<Step>): ReadonlyMap<string, string> => {
   const files = new Map<string, string>()

@@ -1,15 +1,15 @@
 /**
- * Runs the commands of a page in order in one shell. `bash` stops at the first failure.
+ * Runs the commands of pages in order in one shell. `bash` stops at the first failure.
  *
- * Differences from a real machine: free ports replace 8080 and 3000, the database is that of the test, `npm ci` does
+ * Differences from a real machine: free ports replace 8080, 8090 and 3000, the database is that of the test, `npm ci` does
  * nothing (the copy of the repository has its packages), and `not-run` blocks are omitted.
  */
 import { spawn } from "node:child_process"
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
-import { delimiter, join } from "node:path"
+import { basename, delimiter, join } from "node:path"
 import { freePort } from "@startlist/test-support/FreePort"
 import { patience } from "@startlist/test-support/Patience"
-import type { Step } from "./Guide.ts"
+import type { Page, Step } from "./Guide.ts"
 
 const writeProgram = (folder: string, name: string, lines: ReadonlyArray<string>): void => {
   writeFileSync(join(folder, name), `${["#!/bin/bash", ...lines].join("\n")}\n`)
@@ -28,13 +28,14 @@ const makePrograms = (folder: string, program: string): void => {
   ])
 }
 
-const background = (text: string, line: number): string => `
+/** Starts the commands of a block, and waits until a server answers on the port that they name, else on that of the service. */
+const background = (text: string, log: string): string => `
 { ${text.trimEnd()}
-} >"$LOGS/${line}" 2>&1 &
+} >"$LOGS/${log}" 2>&1 &
 STARTED+=($!)
 for _ in $(seq 600); do
-  if curl -s -o /dev/null --fail "http://127.0.0.1:$PORT/readyz"; then break; fi
-  if ! kill -0 $! 2>/dev/null; then cat "$LOGS/${line}" >&2; exit 1; fi
+  if curl -s -o /dev/null --fail "http://127.0.0.1:${/--port (\d+)/.exec(text)?.[1] ?? "8080"}/readyz"; then break; fi
+  if ! kill -0 $! 2>/dev/null; then cat "$LOGS/${log}" >&2; exit 1; fi
   sleep 0.1
 done
 `
@@ -42,20 +43,23 @@ done
 /** The database URL in the guides. */
 const database = "postgres://startlist:secret@127.0.0.1:5432/startlist"
 
-/** All blocks as one script. `$LINE` says which one failed. */
-const toScript = (steps: ReadonlyArray<Step>, applicationPort: number): string => {
-  const commands = steps.map((step) => {
-    if (step.kind === "run") return `at ${step.line}\n${step.text}`
-    if (step.kind === "background") return `at ${step.line}\n${background(step.text, step.line)}`
-    if (step.kind === "file") return `at ${step.line}\ncat > ${step.file} <<'END_OF_FILE'\n${step.text}END_OF_FILE\n`
-    return ""
-  })
+const toCommands = (path: string, step: Step): string => {
+  const at = `at ${path}:${step.line}\n`
+  if (step.kind === "run") return at + step.text
+  if (step.kind === "background") return at + background(step.text, `${basename(path)}:${step.line}`)
+  if (step.kind === "file") return `${at}cat > ${step.file} <<'END_OF_FILE'\n${step.text}END_OF_FILE\n`
+  return ""
+}
+
+/** All blocks of all pages as one script. `$PLACE` says which one failed. */
+const toScript = (pages: ReadonlyArray<Page>, applicationPort: number, fakePort: number): string => {
+  const commands = pages.flatMap(({ path, steps }) => steps.map((step) => toCommands(path, step)))
   return `set -euo pipefail
 STARTED=()
-at() { LINE=$1; echo "line $LINE" >&2; }
+at() { PLACE=$1; echo "$PLACE" >&2; }
 end() {
   status=$?
-  if [ $status -ne 0 ]; then echo "the block at line $LINE failed" >&2; tail -n 20 "$LOGS"/* >&2; fi
+  if [ $status -ne 0 ]; then echo "the block at $PLACE failed" >&2; tail -n 20 "$LOGS"/* >&2; fi
   for started in "\${STARTED[@]}"; do
     kill -TERM -- "-$started" 2>/dev/null || true
     wait "$started" 2>/dev/null || true
@@ -66,7 +70,8 @@ end() {
 trap end EXIT
 set -m
 ${
-    commands.join("\n").replaceAll("127.0.0.1:8080", "127.0.0.1:$PORT").replaceAll("--port 8080", "--port $PORT")
+    commands.join("\n").replaceAll(/(127\.0\.0\.1:|--port )8080/g, "$1$PORT")
+      .replaceAll(/(127\.0\.0\.1:|--port )8090/g, `$1${fakePort}`)
       .replaceAll(/(localhost:|listen\()3000/g, `$1${applicationPort}`).replaceAll(database, "$DATABASE")
   }`
 }
@@ -82,14 +87,14 @@ export interface Surroundings {
 }
 
 /** Runs the blocks. Returns their output, or fails with it. */
-export const run = async (steps: ReadonlyArray<Step>, surroundings: Surroundings): Promise<string> => {
+export const run = async (pages: ReadonlyArray<Page>, surroundings: Surroundings): Promise<string> => {
   const { beside, environment, folder, program } = surroundings
   const programs = join(beside, "bin")
   const logs = join(beside, "logs")
   makePrograms(programs, program)
   mkdirSync(logs)
   const script = join(beside, "commands.sh")
-  writeFileSync(script, toScript(steps, await freePort()))
+  writeFileSync(script, toScript(pages, await freePort(), await freePort()))
   const port = environment["PORT"] ?? String(await freePort())
   const inherited = Object.fromEntries(
     ["HOME", "TMPDIR", "NODE_EXTRA_CA_CERTS"].flatMap((name) => {

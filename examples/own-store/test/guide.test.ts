@@ -11,15 +11,15 @@ const sources = ["src/", "test/", "test/system/"].flatMap((part) =>
     .map((name) => unindented(readFileSync(new URL(part + name, folder), "utf8")))
 )
 
-const page = readFileSync(new URL("../../docs/adapters.md", folder), "utf8")
+const page = readFileSync(new URL("../../docs/stores.md", folder), "utf8")
 
-it("every piece of code in docs/adapters.md stands in this example", () => {
+it("every piece of code in docs/stores.md stands in this example", () => {
   const snippets = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => unindented(code))
   expect(snippets.length).toBeGreaterThanOrEqual(6)
   for (const snippet of snippets) expect(sources.some((source) => source.includes(snippet)), snippet).toBe(true)
 })
 
-it("docs/adapters.md names every group of laws", async () => {
+it("docs/stores.md names every group of laws", async () => {
   const { StoreLaws } = await import("@startlist/testing")
   const missing = StoreLaws.laws.map(({ about }) => about).filter((about) => !page.includes(`| ${about} `))
   expect(missing).toEqual([])

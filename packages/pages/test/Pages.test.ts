@@ -204,7 +204,7 @@ describe("pages that know the page before", () => {
     Effect.gen(function*() {
       const isSaid = Effect.map(
         world.browser.get(world.authorizeUrl()),
-        ({ body }) => String(body).includes("You allowed Race Planner to use your account before.")
+        ({ body }) => String(body).includes("You have allowed Race Planner before.")
       )
       expect(yield* isSaid).toBe(false)
       yield* world.tokens()

@@ -6,7 +6,7 @@ import { Alert, Form } from "./Form.tsx"
 import type { Frame } from "./Page.ts"
 import { Layout, SignOut } from "./Layout.tsx"
 import { textsIn } from "./Locale.ts"
-import { Facts, Scopes } from "./Elements.tsx"
+import { Scopes } from "./Elements.tsx"
 
 /** The parameters of the request. The decision sends them again, and they are checked again. */
 export type Fields = ReadonlyArray<readonly [name: string, value: string]>
@@ -33,82 +33,84 @@ const hostOf = (uri: string): string => /^https?:\/\/([^/?]+)/.exec(uri)?.[1] ??
 
 /** The signed-in account, and a form to use another one. */
 const Account = ({ frame, signedIn }: Pick<ConsentPage, "frame" | "signedIn">) => {
-  const { consent, roles } = textsIn(frame.locale)
+  const { colon, consent, roles } = textsIn(frame.locale)
   const { email, firstName, lastName, role } = signedIn.user
   const name = `${firstName} ${lastName}`.trim()
   return (
-    <>
-      <p>{name === "" ? email : `${name} (${email})`}</p>
-      <p class="muted">{consent.role} {roles[role]}</p>
-      <div class="row">
-        <span class="muted">{consent.notYou}</span>
-        <SignOut frame={frame} csrf={signedIn.csrf} label={consent.switchAccount} returnTo={frame.here} />
-      </div>
-    </>
+    <div class="row">
+      <p>
+        <span class="muted">{consent.account}{colon}</span>
+        {name === "" ? email : `${name} (${email})`}, {roles[role]}
+      </p>
+      <SignOut frame={frame} csrf={signedIn.csrf} label={consent.switchAccount} returnTo={frame.here} />
+    </div>
   )
 }
 
 /** A link from the application's owner. It opens in another tab, so that the consent page stays. */
-const Elsewhere = ({ url }: { readonly url: string }) => (
-  <a href={url} target="_blank" rel="noopener noreferrer nofollow">{url.replace(/^https:\/\//, "")}</a>
+const Elsewhere = ({ label, url }: { readonly url: string; readonly label: string }) => (
+  <a href={url} target="_blank" rel="noopener noreferrer nofollow">{label}</a>
 )
 
 /** Image sources of the page, with the application's logo if it has one. */
 export const imagesOf = (logo: string | undefined): Readonly<Record<string, string>> =>
   logo === undefined || !URL.canParse(logo) ? {} : { "img-src": `'self' ${new URL(logo).origin}` }
 
-const Parties = ({ frame, request, signedIn }: Pick<ConsentPage, "frame" | "request" | "signedIn">) => {
+/** The logo and the links of the application, if it has any. The name is in the heading. */
+const Party = ({ frame, request }: Pick<ConsentPage, "frame" | "request">) => {
   const { consent } = textsIn(frame.locale)
-  const { links: { logo, privacyPolicy, website } = {}, name } = request.application
-  return (
-    <Facts
-      facts={[
-        [
-          consent.application,
-          <>
-            {logo === undefined ? null : <img class="logo" src={logo} alt="" referrerpolicy="no-referrer" />}
-            <strong>{name}</strong>
-          </>
-        ],
-        ...(website === undefined ? [] : [[consent.website, <Elsewhere url={website} />] as const]),
-        ...(privacyPolicy === undefined ? [] : [[consent.privacyPolicy, <Elsewhere url={privacyPolicy} />] as const]),
-        [consent.returns, <code>{hostOf(request.redirectUri)}</code>],
-        [consent.account, <Account frame={frame} signedIn={signedIn} />]
-      ]}
-    />
+  const { logo, privacyPolicy, website } = request.application.links ?? {}
+  return (logo ?? privacyPolicy ?? website) === undefined ? null : (
+    <p class="row">
+      {logo === undefined ? null : <img class="logo" src={logo} alt="" referrerpolicy="no-referrer" />}
+      {website === undefined ? null : <Elsewhere url={website} label={website.replace(/^https:\/\/|\/$/g, "")} />}
+      {privacyPolicy === undefined ? null : <Elsewhere url={privacyPolicy} label={consent.privacyPolicy} />}
+    </p>
   )
 }
 
-/** View of the consent page. */
+/** The account that is asked about, and where the browser goes next. */
+const Parties = ({ frame, request, signedIn }: Pick<ConsentPage, "frame" | "request" | "signedIn">) => {
+  const { colon, consent } = textsIn(frame.locale)
+  return (
+    <>
+      <Account frame={frame} signedIn={signedIn} />
+      <p class="muted">
+        {consent.returns}
+        {colon}
+        <code>{hostOf(request.redirectUri)}</code>
+      </p>
+    </>
+  )
+}
+
+/** View of the consent page. Both answers are visible on a phone without scrolling: keep it short. */
 export const Consent = ({ action, fields, frame, isAllowedBefore, request, signedIn }: ConsentPage) => {
   const { application: { name }, scope } = request
   const { consent, layout } = textsIn(frame.locale)
   return (
-    <Layout frame={frame} title={consent.title(name)} narrow>
-      <p class="lead">
-        {consent.asks(name, frame.brand.name)}
-        {isAllowedBefore ? ` ${consent.before(name)}` : null}
-      </p>
-      <div class="card">
-        <Parties frame={frame} request={request} signedIn={signedIn} />
+    <Layout frame={frame} title={consent.title(name, frame.brand.name)} narrow header="account">
+      <div class="card consent">
+        <Party frame={frame} request={request} />
         <h2>{consent.scopes(name)}</h2>
         <Scopes locale={frame.locale} scope={scope} />
-        <p class="muted">{consent.notified(name)} {consent.allOrNothing}</p>
-        <h2>{consent.durationTitle}</h2>
-        <p>
-          {consent.duration(name)}
+        <p class="muted">
+          {isAllowedBefore ? `${consent.before(name)} ` : null}
+          {consent.untilRevoked(name)}
           {frame.has("/account/applications")
             ? (
               <>
                 {" "}
-                {consent.manage} <a href={`${frame.base}/account/applications`}>{layout.applications}</a>.
+                {consent.revokedIn} <a href={`${frame.base}/account/applications`}>{layout.applications}</a>
               </>
             )
             : null}
+          .
         </p>
+        <Parties frame={frame} request={request} signedIn={signedIn} />
         <Form action={action} csrf={signedIn.csrf} hidden={fields}>
           <div class="choices">
-            <button type="submit" name="decision" value="deny">{consent.deny}</button>
+            <button type="submit" name="decision" value="deny" class="outline">{consent.deny}</button>
             <button type="submit" name="decision" value="allow">{consent.allow}</button>
           </div>
         </Form>
@@ -122,13 +124,14 @@ export const WrongRole = ({ action, fields, frame, request, requested, signedIn 
   const { name } = request.application
   const { consent } = textsIn(frame.locale)
   return (
-    <Layout frame={frame} title={consent.roleTitle} narrow>
+    <Layout frame={frame} title={consent.roleTitle} narrow header="account">
       <Alert kind="wait">
         <p>{consent.roleMismatch(name, requested, signedIn.user.role)}</p>
       </Alert>
-      <div class="card">
-        <Parties frame={frame} request={request} signedIn={signedIn} />
+      <div class="card consent">
+        <Party frame={frame} request={request} />
         <p>{consent.roleThen(requested)}</p>
+        <Parties frame={frame} request={request} signedIn={signedIn} />
         <Form action={action} csrf={signedIn.csrf} hidden={fields}>
           <button type="submit" name="decision" value="deny" class="outline">{consent.backToApplication(name)}</button>
         </Form>

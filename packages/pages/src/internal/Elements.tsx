@@ -77,21 +77,22 @@ export const Day = ({ at, locale }: InstantProps) => (
   <time datetime={DateTime.formatIso(at)} data-show="date">{textsIn(locale).date(at.epochMillis)}</time>
 )
 
+/** Scopes that one sentence describes. Two that do the same are not described twice. */
+const together = [
+  { name: "read+write", parts: ["read", "write"] },
+  { name: "profile:read+write", parts: ["profile:read", "profile:write"] }
+]
+
+const summarized = (scope: Scope): ReadonlyArray<string> =>
+  together.reduce<ReadonlyArray<string>>((names, { name, parts }) => {
+    const isWhole = names.includes(name) || parts.every((part) => names.includes(part))
+    return isWhole ? [...new Set(names.map((one) => parts.includes(one) ? name : one))] : names
+  }, scope)
+
 /** Scopes in words. */
 export const Scopes = ({ locale, scope }: { readonly locale: Locale; readonly scope: Scope }) => (
   <ul>
-    {scope.map((name) => {
-      const words = textsIn(locale).scope(name)
-      return (
-        <li key={name}>
-          {words === undefined ? <code>{name}</code> : (
-            <>
-              {words} <code>{name}</code>
-            </>
-          )}
-        </li>
-      )
-    })}
+    {summarized(scope).map((name) => <li key={name}>{textsIn(locale).scope(name) ?? <code>{name}</code>}</li>)}
   </ul>
 )
 

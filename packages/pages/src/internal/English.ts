@@ -13,6 +13,7 @@ const roles: Readonly<Record<Role, string>> = {
 const scopes: Readonly<Record<string, string>> = {
   "profile:read": "see your profile",
   "profile:write": "change your profile",
+  "profile:read+write": "see and change your profile",
   "read": "see your registrations and data",
   "write": "change your registrations and data",
   "read+write": "see and change your registrations and data"
@@ -35,7 +36,7 @@ export const texts = {
   /** The name of the language itself, for the switch. */
   language: "English",
   roles,
-  /** Describes a scope. A scope of the operator without a description is shown by its name. */
+  /** Describes a scope, or two that belong together. A scope of the operator without a description is shown by its name. */
   scope: (name: string): string | undefined => scopes[name],
   ...formats,
   /** Colon between a label and its value, with the spaces of the language. */
@@ -107,23 +108,19 @@ export const texts = {
     wait: (seconds: number) => `Too many attempts. Try again in ${Catalogue.wait(seconds, formats.duration)}.`
   },
   consent: {
-    title: (application: string) => `Allow ${application} to use your account?`,
-    asks: (application: string, platform: string) => `${application} asks for access to your ${platform} account.`,
+    title: (application: string, platform: string) => `Allow ${application} to use your ${platform} account?`,
+    before: (application: string) => `You have allowed ${application} before.`,
+    scopes: (application: string) => `${application} will be able to`,
+    /** Continued with the name of the page of authorised applications, if there is one. */
+    untilRevoked: (application: string) =>
+      `${application} keeps this access, and can be notified when these data change, until you revoke it`,
+    revokedIn: "in",
     application: "Application",
-    returns: "You will be sent to",
     website: "Website",
     privacyPolicy: "Privacy policy",
     account: "Your account",
-    role: "Role:",
-    notYou: "Not you?",
     switchAccount: "Use another account",
-    scopes: (application: string) => `${application} will be able to`,
-    allOrNothing: "You can allow all of this or nothing.",
-    durationTitle: "How long",
-    duration: (application: string) => `${application} keeps this access until you revoke it.`,
-    manage: "You can revoke it at any time in",
-    notified: (application: string) => `${application} can also be notified when these data change.`,
-    before: (application: string) => `You allowed ${application} to use your account before.`,
+    returns: "Then you go to",
     allow: "Allow",
     deny: "Do not allow",
     roleTitle: "This account has the wrong role",

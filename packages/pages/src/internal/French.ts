@@ -13,6 +13,7 @@ const roles: Texts["roles"] = {
 const scopes: Readonly<Record<string, string>> = {
   "profile:read": "consulter votre profil",
   "profile:write": "modifier votre profil",
+  "profile:read+write": "consulter et modifier votre profil",
   "read": "consulter vos inscriptions et vos données",
   "write": "modifier vos inscriptions et vos données",
   "read+write": "consulter et modifier vos inscriptions et vos données"
@@ -93,23 +94,18 @@ export const texts: Texts = {
     wait: (seconds) => `Trop de tentatives. Réessayez dans ${Catalogue.wait(seconds, formats.duration)}.`
   },
   consent: {
-    title: (application) => `Autoriser ${application} à utiliser votre compte\u00a0?`,
-    asks: (application, platform) => `${application} demande l’accès à votre compte ${platform}.`,
+    title: (application, platform) => `Autoriser ${application} à utiliser votre compte ${platform}\u00a0?`,
+    before: (application) => `Vous avez déjà autorisé ${application}.`,
+    scopes: (application) => `${application} pourra`,
+    untilRevoked: (application) =>
+      `${application} garde cet accès, et peut être informée quand ces données changent, jusqu’à ce que vous le révoquiez`,
+    revokedIn: "dans",
     application: "Application",
-    returns: "Redirection vers",
     website: "Site web",
     privacyPolicy: "Politique de confidentialité",
     account: "Votre compte",
-    role: "Rôle\u00a0:",
-    notYou: "Ce n’est pas vous\u00a0?",
     switchAccount: "Utiliser un autre compte",
-    scopes: (application) => `${application} pourra`,
-    allOrNothing: "Vous pouvez tout autoriser ou tout refuser.",
-    durationTitle: "Durée de l’accès",
-    duration: (application) => `${application} garde cet accès jusqu’à ce que vous le révoquiez.`,
-    manage: "Vous pouvez le révoquer à tout moment dans",
-    notified: (application) => `${application} peut aussi être informée quand ces données changent.`,
-    before: (application) => `Vous avez déjà autorisé ${application} à utiliser votre compte.`,
+    returns: "Redirection ensuite vers",
     allow: "Autoriser",
     deny: "Ne pas autoriser",
     roleTitle: "Ce compte n’a pas le bon rôle",

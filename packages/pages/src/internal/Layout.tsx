@@ -32,16 +32,20 @@ const Brand = ({ frame }: { readonly frame: Frame }) => {
 
 /**
  * A whole page. `isError` marks the title, which is read first. `narrow` suits a page with one form. `unrepeatable`
- * leaves out the language switch: no address shows the content of this page again.
+ * leaves out the language switch: no address shows the content of this page again. With the header `account`, nothing
+ * leads away from a decision.
  */
-export const Layout = ({ children, frame, isError = false, narrow = false, title, unrepeatable = false }: {
-  readonly frame: Frame
-  readonly title: string
-  readonly isError?: boolean
-  readonly narrow?: boolean
-  readonly unrepeatable?: boolean
-  readonly children: ComponentChildren
-}) => {
+export const Layout = (
+  { children, frame, header = "sections", isError = false, narrow = false, title, unrepeatable = false }: {
+    readonly frame: Frame
+    readonly header?: "sections" | "account"
+    readonly title: string
+    readonly isError?: boolean
+    readonly narrow?: boolean
+    readonly unrepeatable?: boolean
+    readonly children: ComponentChildren
+  }
+) => {
   const { layout, tag } = textsIn(frame.locale)
   const { icon, name, stylesheet } = frame.brand
   return (
@@ -58,7 +62,11 @@ export const Layout = ({ children, frame, isError = false, narrow = false, title
         <a class="skip" href="#main">{layout.skip}</a>
         <header>
           <Brand frame={frame} />
-          {Option.isSome(frame.signedIn) ? <Account signedIn={frame.signedIn.value} frame={frame} /> : null}
+          {Option.isNone(frame.signedIn)
+            ? null
+            : header === "account"
+            ? <span class="account">{frame.signedIn.value.user.email}</span>
+            : <Account signedIn={frame.signedIn.value} frame={frame} />}
         </header>
         <main id="main" tabindex={-1} class={narrow ? "narrow" : undefined}>
           <h1>{title}</h1>

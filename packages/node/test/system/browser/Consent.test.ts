@@ -228,7 +228,7 @@ describe.skipIf(isMissing)("consent in Chromium (skipped without Chromium)", () 
         await page.getByRole("link", { name: "Français" }).click()
         await signInHere(page, athlete.email)
         expect(await page.locator("h1").textContent()).toBe(
-          `Autoriser ${application.name} à utiliser votre compte\u00a0?`
+          `Autoriser ${application.name} à utiliser votre compte Startlist\u00a0?`
         )
         await page.getByRole("link", { name: "English" }).click()
         await press(page, "Allow")
@@ -237,7 +237,7 @@ describe.skipIf(isMissing)("consent in Chromium (skipped without Chromium)", () 
     )
 
     it.effect(
-      "both answers have the same size and look",
+      "both answers have the same size, and the refusal is an outline",
       inBrowser({}, async (scene) => {
         const { application, athlete } = await prepare(scene)
         const { page, site } = scene
@@ -250,9 +250,39 @@ describe.skipIf(isMissing)("consent in Chromium (skipped without Chromium)", () 
           })
         )
         expect(looks).toHaveLength(2)
-        expect(looks[0]).toEqual(looks[1])
+        const [deny, allow] = looks
+        const { backgroundColor, color, ...size } = { ...allow }
+        expect(deny).toMatchObject(size)
+        expect([deny?.backgroundColor, backgroundColor]).toEqual(["rgba(0, 0, 0, 0)", expect.stringContaining("rgb(")])
+        expect(deny?.color).not.toBe(color)
       })
     )
+
+    for (const locale of ["en", "fr"] as const) {
+      it.effect(
+        `${locale}: on a phone, both answers are visible without scrolling, for all pairs of scopes and for four that stay apart`,
+        inBrowser({ phone: true, locale }, async (scene) => {
+          const { application, athlete } = await prepare(scene)
+          const { page, site } = scene
+          await page.setViewportSize({ width: 360, height: 780 })
+          const of = (scope: string) => authorizeUrl(site, application, { scope })
+          await openAs(page, site, athlete.email, of("profile:read profile:write read write read+write"))
+          for (const [scope, lines] of [["", 2], ["profile:read write results:export results:see", 4]] as const) {
+            if (scope !== "") await page.goto(of(scope))
+            expect(await page.locator("main li").count()).toBe(lines)
+            const bottoms = await page.locator("button[name=decision]").evaluateAll((buttons) =>
+              buttons.map((button) => button.getBoundingClientRect().bottom)
+            )
+            expect(bottoms).toHaveLength(2)
+            for (const bottom of bottoms) expect(bottom).toBeLessThanOrEqual(780)
+            expect(await page.locator("header a, header button, header span.account").allTextContents()).toEqual([
+              "Startlist",
+              athlete.email
+            ])
+          }
+        })
+      )
+    }
 
     it.effect(
       "the longest names of users and applications fit on a phone",

@@ -100,7 +100,7 @@ const inside = (switches: Switches, sent: Array<string>) =>
 
 const policy: Policy.Policy.Service = {
   ...Policy.documented,
-  scopes: [...Policy.documented.scopes, "results:export"],
+  scopes: [...Policy.documented.scopes, "results:export", "results:see"],
   deliveryDelays: [Duration.millis(20), Duration.millis(20)],
   deliveryPoll: Duration.millis(30)
 }

@@ -90,14 +90,17 @@ const context = (
     const node = randomUUID()
     const notify = { name: `${prefix}notify`, text: "SELECT pg_notify($1::text, $2::text)" }
     const { heard, wake, wakeUps } = yield* makeWakeUps(direct(notify, [channel, node]))
-    const listening = Pool.listen(options, channel, (from) => from === node ? undefined : heard()).pipe(
+    const listening = Pool.listen(options, channel, (from) => from === node ? undefined : heard())
+    const reaching = Effect.repeat(Pool.reach(options), Schedule.spaced(Pool.pulseMillis))
+    const watching = (isOurs ? listening : reaching).pipe(
+      Effect.tapError(() => Effect.sync(() => pool.lose())),
       Effect.retry(Schedule.union(
         Schedule.jittered(Schedule.exponential("100 millis")),
         Schedule.spaced("5 seconds")
       )),
       live
     )
-    if (isOurs) yield* Effect.forkScoped(listening)
+    yield* Effect.forkScoped(watching)
     const connections = Effect.sync(() => ({
       open: pool.totalCount,
       idle: pool.idleCount,

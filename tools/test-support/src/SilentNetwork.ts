@@ -9,16 +9,17 @@ export const make = (url: string) =>
     Effect.promise(async () => {
       const target = new URL(url)
       const sockets = new Set<Socket>()
-      let isSilent = false
+      let path = { isSilent: false }
       let isHeld = false
       const end = () => {
         for (const socket of sockets) socket.destroy()
       }
       const server = createServer((near) => {
+        const own = path
         const far = connect(Number(target.port), target.hostname)
         for (const [from, to] of [[near, far], [far, near]] as const) {
           sockets.add(from)
-          from.on("data", (chunk) => isSilent || to.write(chunk))
+          from.on("data", (chunk) => own.isSilent || to.write(chunk))
           from.on("close", () => to.destroy())
           from.on("error", () => to.destroy())
           if (isHeld) from.pause()
@@ -31,12 +32,16 @@ export const make = (url: string) =>
       return {
         url: through.href,
         silence: () => {
-          isSilent = true
+          path.isSilent = true
         },
         /** Forwards new connections again. Those of the silent time have lost bytes, so it ends them. */
         speak: () => {
-          isSilent = false
+          path = { isSilent: false }
           end()
+        },
+        /** Forwards new connections again. The others stay silent, as if their server had lost its power. */
+        replace: () => {
+          path = { isSilent: false }
         },
         /** Holds all packets back, in both directions. */
         hold: () => {

@@ -117,6 +117,56 @@ describe("an outage of PostgreSQL", () => {
       })
   )
 
+  it.scopedLive(
+    "without its synchronous standby, the service uses no more connections than it may, and continues when it is back",
+    () =>
+      Effect.gen(function*() {
+        const { admin, url } = yield* makeDatabase
+        const limit = 4
+        const service = yield* makeNode({ ...installation(Redacted.value(url)), DATABASE_CONNECTIONS: String(limit) })
+        const configure = (setting: string) =>
+          Effect.promise(() =>
+            admin.query(`ALTER SYSTEM ${setting}`).then(() => admin.query("SELECT pg_reload_conf()"))
+          )
+        const count = async (): Promise<number> =>
+          (await admin.query(
+            "SELECT count(*)::integer AS n FROM pg_stat_activity WHERE application_name = 'startlist'"
+          ))
+            .rows[0].n
+        const isReady = () => fetch(`${service.url}/readyz`).then(({ status }) => status === 200)
+        const create = (email: string) =>
+          operate(service, "POST", "/users", {
+            role: "athlete",
+            email,
+            password: "correct horse battery",
+            first_name: "A",
+            last_name: "B"
+          })
+        yield* Effect.addFinalizer(() => configure("RESET synchronous_standby_names"))
+        yield* configure("SET synchronous_standby_names = 'nobody'")
+        yield* Effect.promise(async () => {
+          await eventually(isReady, (ready) => !ready)
+          const end = Date.now() + 7000
+          const writers = Array.from({ length: 2 * limit }, async (_, writer) => {
+            for (let turn = 0; Date.now() < end; turn++) {
+              expect((await within(5500, create(`a${writer}-${turn}@a.test`))).status).toBe(503)
+            }
+          })
+          let most = 0
+          while (Date.now() < end) most = Math.max(most, await count())
+          await Promise.all(writers)
+          // One more receives notifications.
+          expect([most, await count()]).toEqual([limit + 1, limit + 1])
+        })
+        yield* configure("RESET synchronous_standby_names")
+        yield* Effect.promise(async () => {
+          await eventually(isReady, (ready) => ready)
+          expect((await create("later@a.test")).status).toBe(201)
+          expect([await count() <= limit + 1, service.child.exitCode]).toEqual([true, null])
+        })
+      })
+  )
+
   it.scopedLive("a service that is stopped during the outage exits with 0 within 10 s", () =>
     Effect.gen(function*() {
       const { server, url } = yield* makeDatabase

@@ -1,7 +1,6 @@
 /** A pool of connections to PostgreSQL, with direct statements: prepared, without spans, with a deadline. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Predicate from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Pg from "pg"
@@ -12,6 +11,7 @@ import * as ServerUrl from "../ServerUrl.ts"
 import * as Settings from "./settings.ts"
 import type { Database, Statement } from "../Database.ts"
 import { deadlineMillis, timedOut } from "./failures.ts"
+import { SlotPool } from "./slots.ts"
 import type { Server } from "../ServerUrl.ts"
 
 /** Options of the connections. */
@@ -50,14 +50,14 @@ const settings = ({ url }: Connection): { readonly config: Pg.ClientConfig; read
 }
 
 /** A pool for the service. A statement ends at the deadline: on the server, and here if the server does not answer. */
-export const make = (connection: Connection): Effect.Effect<Pg.Pool, never, Scope.Scope> =>
+export const make = (connection: Connection): Effect.Effect<SlotPool, never, Scope.Scope> =>
   acquire(connection, deadlineMillis, {
     max: connection.maxConnections ?? 10,
     query_timeout: deadlineMillis + 500
   })
 
 /** One connection on which statements may take their time: for migrations. */
-export const makePatient = (connection: Connection): Effect.Effect<Pg.Pool, never, Scope.Scope> =>
+export const makePatient = (connection: Connection): Effect.Effect<SlotPool, never, Scope.Scope> =>
   acquire(connection, 0, { max: 1 })
 
 /**
@@ -76,33 +76,22 @@ const prepare = async (client: Pg.ClientBase, connection: Connection, deadline: 
 
 const acquire = (connection: Connection, deadline: number, config: Pg.PoolConfig) =>
   Effect.acquireRelease(
-    Effect.sync(() => {
-      const pool = new Pg.Pool({
+    Effect.sync(() =>
+      new SlotPool({
         ...settings(connection).config,
         ...config,
         onConnect: (client) => prepare(client, connection, deadline)
       })
-      // An idle connection that breaks leaves the pool. Nothing else is needed.
-      pool.on("error", () => {})
-      // A client that is ending does not return to the pool.
-      pool.on("release", (_, client) => isAtRest(client) ? undefined : void client.end().catch(() => {}))
-      return pool
-    }),
+    ),
     (pool) =>
       Effect.promise(() => pool.end()).pipe(
         Effect.interruptible,
         Effect.timeoutOption(Duration.seconds(1)),
-        Effect.ignoreLogged
+        Effect.ignoreLogged,
+        // The process must end, also if the server does not answer.
+        Effect.zipRight(Effect.sync(() => pool.lose()))
       )
   )
-
-/**
- * Whether a connection has no statement on its way, and no transaction. If the client stopped waiting for `BEGIN`, the
- * server may still begin: later writes on this connection would be acknowledged, and never committed.
- */
-const isAtRest = (client: Pg.PoolClient): boolean =>
-  client.getTransactionStatus() === "I" && Predicate.hasProperty(client, "readyForQuery") &&
-  client.readyForQuery === true
 
 /** Statements outside of transactions, each on any free connection. A failed statement closes its connection. */
 export const direct = (pool: Pg.Pool, isPrepared = true): Database.Direct => (statement, parameters) =>
@@ -137,8 +126,8 @@ const unnamed = ({ text }: Statement): Statement => ({ name: "", text })
 /** Ignores the error of a broken connection, because its statement also gets it. */
 const ignore = () => {}
 
-/** Pause in milliseconds between two checks of the listening connection. */
-const pulseMillis = 5000
+/** Pause in milliseconds between two checks whether the server answers. */
+export const pulseMillis = 5000
 
 /** A separate connection that receives notifications of a channel, until it breaks. */
 export const listen = (
@@ -165,6 +154,18 @@ export const listen = (
     client.on("notification", ({ payload }) => heard(payload ?? ""))
     client.connect().then(() => client.query(`LISTEN ${client.escapeIdentifier(channel)}`)).catch(fail)
     return Effect.sync(end)
+  })
+
+/** Connects and ends: a pooler answers, even if all its sessions are in use. Fails if nobody does. */
+export const reach = (connection: Connection): Effect.Effect<void, SqlError> =>
+  Effect.tryPromise({
+    try: async () => {
+      const client = new Pg.Client(settings(connection).config)
+      client.on("error", ignore)
+      await client.connect()
+      client.end().catch(ignore)
+    },
+    catch: (cause) => new SqlError({ cause, message: "no connection" })
   })
 
 /** Timeout in milliseconds for the check whether a server takes writes. */

@@ -2,6 +2,7 @@
 import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { ApplicationState } from "./Application.ts"
 import type { Grant } from "./Grant.ts"
 import type { Fingerprint } from "./Secrets.ts"
 import { type AccessToken, isOver, type Scope } from "./Token.ts"
@@ -9,9 +10,12 @@ import { type AccessToken, isOver, type Scope } from "./Token.ts"
 /** The token is unknown, expired, replaced or revoked (RFC 6750 §3.1, requirements §7). */
 export class InvalidToken extends Schema.TaggedError<InvalidToken>()("@startlist/core/InvalidToken", {}) {}
 
-/** The user, application and scope of an access token. */
+/** The user, application and scope of an access token, and the limit of the application. */
 export interface BearerAccess
-  extends Pick<Grant, "applicationId" | "userId" | "role">, Pick<AccessToken, "scope" | "createdAt" | "expiresAt">
+  extends
+    Pick<Grant, "applicationId" | "userId" | "role">,
+    Pick<AccessToken, "scope" | "createdAt" | "expiresAt">,
+    Pick<ApplicationState, "requestsPerMinute">
 {}
 
 /** The access of a token that is in the grant and has not expired. A revoked grant has no tokens. */
@@ -31,7 +35,7 @@ export const liveScope = ({ access, scope }: Grant, now: DateTime.Utc): Scope =>
 }
 
 /** The description of a live token (RFC 7662 §2.2). */
-export interface Introspection extends Omit<BearerAccess, "role"> {
+export interface Introspection extends Omit<BearerAccess, "role" | "requestsPerMinute"> {
   readonly kind: "access" | "refresh"
 }
 

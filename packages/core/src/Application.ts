@@ -44,6 +44,8 @@ export const Application = Schema.Struct({
   /** Number of times that all grants of the application were revoked. A grant of an earlier epoch is revoked. */
   epoch: Schema.NonNegativeInt,
   ...Settings.fields,
+  /** Maximum number of requests in a minute, which an operator sets. Absent: no limit. */
+  requestsPerMinute: Schema.optionalWith(Schema.Int.pipe(Schema.positive()), { exact: true }),
   /** Newest first. Empty if the application has ended. */
   secrets: Schema.Array(ClientSecret),
   createdAt: Schema.DateTimeUtcFromNumber
@@ -51,10 +53,10 @@ export const Application = Schema.Struct({
 export type Application = typeof Application.Type
 
 /** The fields that apply to all grants of an application. */
-export type ApplicationState = Pick<Application, "epoch" | "state">
+export type ApplicationState = Pick<Application, "epoch" | "state" | "requestsPerMinute">
 
-/** An application without an identifier. The store gives one, and saves version 1, active, in epoch 0. */
-export const NewApplication = Application.omit("id", "version", "state", "epoch")
+/** An application without an identifier. The store gives one, and saves version 1, active, in epoch 0, unlimited. */
+export const NewApplication = Application.omit("id", "version", "state", "epoch", "requestsPerMinute")
 export type NewApplication = typeof NewApplication.Type
 
 /** The secrets that sign the events of an application (Standard Webhooks): a record that changes separately from it. */
@@ -193,6 +195,13 @@ export const authenticate = (
 /** Suspends or restores. Returns the same application if nothing changes. */
 export const setState = (state: "active" | "suspended") => (application: Application): Application =>
   application.state === state ? application : { ...application, state, version: application.version + 1 }
+
+/** Limits the requests of the application in a minute, or removes the limit. */
+export const limitRequests = (perMinute: Option.Option<number>) => (application: Application): Application => {
+  const { requestsPerMinute: _, ...unlimited } = application
+  const limit = Option.match(perMinute, { onNone: () => ({}), onSome: (count) => ({ requestsPerMinute: count }) })
+  return { ...unlimited, ...limit, version: application.version + 1 }
+}
 
 /** Revokes every grant of the application: earlier grants belong to an earlier epoch. */
 export const revokeAll = (application: Application): Application => ({

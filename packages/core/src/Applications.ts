@@ -27,9 +27,11 @@ import { SubscriptionStore } from "./Subscription.ts"
 import { type UserId, UserStore } from "./User.ts"
 
 /** Identifier and secret of a client. */
-export interface ClientCredentials {
+export interface ClientCredentials<E = never> {
   readonly id: ApplicationId
   readonly secret: Redacted.Redacted<string>
+  /** Called with the application once its secret has proven right, before anything else. A failure refuses the request. */
+  readonly admit?: (application: Application.Application) => Effect.Effect<void, E>
 }
 
 /** An application and its secret in clear, which is not stored. */
@@ -101,14 +103,16 @@ export declare namespace Applications {
     readonly suspend: (id: ApplicationId) => Present
     /** Restores a suspended application. Events that waited are delivered. */
     readonly restore: (id: ApplicationId) => Present
+    /** Limits the requests of the application in a minute, or removes the limit. The HTTP layer counts the requests. */
+    readonly limitRequests: (id: ApplicationId, perMinute: Option.Option<number>) => Present
     /** Revokes every grant of the application in one save, without events. */
     readonly revokeAll: (id: ApplicationId) => Present
     /** Ends the application, its grants and its subscription. */
     readonly end: (id: ApplicationId) => Effect.Effect<void, ApplicationNotFound | StoreError>
     /** Returns the application of these credentials. */
-    readonly authenticate: (
-      credentials: ClientCredentials
-    ) => Effect.Effect<Application.Application, Application.InvalidClient | StoreError>
+    readonly authenticate: <E = never>(
+      credentials: ClientCredentials<E>
+    ) => Effect.Effect<Application.Application, Application.InvalidClient | StoreError | E>
   }
 }
 
@@ -178,6 +182,9 @@ const make = Effect.gen(function*() {
     decide(id, Application.setState("suspended"))
   )
   const restore = Effect.fn("Applications.restore")((id: ApplicationId) => decide(id, Application.setState("active")))
+  const limitRequests = Effect.fn("Applications.limitRequests")(
+    (id: ApplicationId, perMinute: Option.Option<number>) => decide(id, Application.limitRequests(perMinute))
+  )
   const revokeAll = Effect.fn("Applications.revokeAll")((id: ApplicationId) => decide(id, Application.revokeAll))
 
   const removeSubscription = Effect.fnUntraced(function*(id: ApplicationId) {
@@ -216,10 +223,15 @@ const make = Effect.gen(function*() {
     }
   )
 
-  const authenticate = Effect.fn("Applications.authenticate")(function*({ id, secret }: ClientCredentials) {
-    const found = yield* store.find(id)
-    return yield* Application.authenticate(found, secrets.hash(Redacted.value(secret)), yield* DateTime.now)
-  })
+  const authenticate: Applications.Service["authenticate"] = Effect.fn("Applications.authenticate")(
+    function*<E>({ admit, id, secret }: ClientCredentials<E>) {
+      const found = yield* store.find(id)
+      const hash = secrets.hash(Redacted.value(secret))
+      const application = yield* Application.authenticate(found, hash, yield* DateTime.now)
+      if (admit !== undefined) yield* admit(application)
+      return application
+    }
+  )
 
   return Applications.of({
     authenticate,
@@ -230,6 +242,7 @@ const make = Effect.gen(function*() {
     endSigningSecret: (id, number) =>
       changing(signingSecrets(id), store.saveSigningSecrets, ApplicationSecret.end(number)),
     find,
+    limitRequests,
     list: store.list,
     restore,
     revokeAll,

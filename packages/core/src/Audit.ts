@@ -60,7 +60,10 @@ export type Entry = Data.TaggedEnum<{
   }
   /** A pair of tokens was issued. */
   TokensIssued: { readonly grantType: GrantType }
-  /** `reason`: that of `InvalidGrant`, or `invalid_client`, `missing_parameter`, `scope_exceeded`, `unavailable`. */
+  /**
+   * `reason`: that of `InvalidGrant`, or `invalid_client`, `not_admitted`, `missing_parameter`, `scope_exceeded`,
+   * `unavailable`.
+   */
   TokensRefused: { readonly grantType: GrantType; readonly reason: string }
   /** A request had an invalid access token. */
   AccessRefused: {}

@@ -77,10 +77,10 @@ export declare namespace OAuth {
      * The application revokes its access to this token's user, whom it returns (requirements §4.4). An unknown or
      * expired token, or one of an earlier grant or another application, has no effect (RFC 7009 §2.2).
      */
-    readonly revoke: (
-      client: ClientCredentials,
+    readonly revoke: <E = never>(
+      client: ClientCredentials<E>,
       token: Redacted.Redacted<string>
-    ) => Effect.Effect<Option.Option<UserId>, InvalidClient | StoreError>
+    ) => Effect.Effect<Option.Option<UserId>, InvalidClient | StoreError | E>
     /** The user revokes an application's access (requirements §3.2). The event is saved with it. */
     readonly revokeByUser: (
       applicationId: ApplicationId,
@@ -160,7 +160,10 @@ const make = Effect.gen(function*() {
     return code
   })
 
-  const revoke = Effect.fn("OAuth.revoke")((client: ClientCredentials, token: Redacted.Redacted<string>) =>
+  const revoke: OAuth.Service["revoke"] = Effect.fn("OAuth.revoke")(<E>(
+    client: ClientCredentials<E>,
+    token: Redacted.Redacted<string>
+  ) =>
     withNow((now) =>
       withClient(client, now, () =>
         untilSaved(Effect.gen(function*() {
@@ -200,10 +203,11 @@ const make = Effect.gen(function*() {
     const hash = shortened(hashOf(token))
     return withNow((now) =>
       Effect.flatMap(grants.find(name.value.applicationId, name.value.userId), (found) => {
-        const access = Option.isSome(found) && found.value.application.state === "active"
-          ? Access.find(Grant.asOf(found.value), hash, now)
-          : Option.none()
-        return Option.isSome(access) ? Effect.succeed(access.value) : invalidToken
+        if (Option.isNone(found) || found.value.application.state !== "active") return invalidToken
+        const access = Access.find(Grant.asOf(found.value), hash, now)
+        if (Option.isNone(access)) return invalidToken
+        const { requestsPerMinute } = found.value.application
+        return Effect.succeed(requestsPerMinute === undefined ? access.value : { ...access.value, requestsPerMinute })
       })
     )
   }

@@ -23,9 +23,14 @@ export class MissingParameter extends Schema.TaggedError<MissingParameter>()("@s
   name: Schema.Literal("redirect_uri", "code_verifier")
 }) {}
 
+/** An error of `ClientCredentials.admit`. */
+export interface Tagged {
+  readonly _tag: string
+}
+
 /** Common input of exchanges and refreshes. */
-interface Asked {
-  readonly client: ClientCredentials
+interface Asked<E> {
+  readonly client: ClientCredentials<E>
   /** The client's `Idempotency-Key`: 1 to 255 printable characters. A repeat with it gets the same answer. */
   readonly idempotencyKey?: Option.Option<string>
   /** Network address of the client, for the audit. Default: empty. */
@@ -33,14 +38,14 @@ interface Asked {
 }
 
 /** A code, and what proves that it is the client's own. */
-export interface Exchange extends Asked {
+export interface Exchange<E = never> extends Asked<E> {
   readonly code: Redacted.Redacted<string>
   readonly redirectUri: Option.Option<string>
   readonly verifier: Option.Option<Redacted.Redacted<string>>
 }
 
 /** A refresh token, and the wanted scope. */
-export interface Refresh extends Asked {
+export interface Refresh<E = never> extends Asked<E> {
   readonly token: Redacted.Redacted<string>
   /** The requested scope (RFC 6749 §6), within that of the grant. A smaller one does not narrow the tokens. */
   readonly scope?: Option.Option<Scope>
@@ -49,38 +54,45 @@ export interface Refresh extends Asked {
 /** Both requests for tokens. `OAuth` has them. */
 export interface TokenRequests {
   /** Exchanges a code for tokens (requirements §4.2), with the granted scope and the request's state. */
-  readonly exchange: (
-    exchange: Exchange
-  ) => Effect.Effect<TokenAnswer, InvalidClient | MissingParameter | InvalidGrant | StoreError>
+  readonly exchange: <E extends Tagged = never>(
+    exchange: Exchange<E>
+  ) => Effect.Effect<TokenAnswer, InvalidClient | MissingParameter | InvalidGrant | StoreError | E>
   /** Exchanges a refresh token for a new pair with the scope of the grant (requirements §4.3). */
-  readonly refresh: (
-    refresh: Refresh
-  ) => Effect.Effect<TokenAnswer, InvalidClient | InvalidGrant | ScopeExceeded | StoreError>
+  readonly refresh: <E extends Tagged = never>(
+    refresh: Refresh<E>
+  ) => Effect.Effect<TokenAnswer, InvalidClient | InvalidGrant | ScopeExceeded | StoreError | E>
 }
 
 /** Makes a function that authenticates a client and continues with its application. No span: refreshes use it. */
 export const makeWithClient = Effect.gen(function*() {
   const applications = yield* Application.ApplicationStore
   const secrets = yield* Secrets
-  return <A, E>(
-    { id, secret }: ClientCredentials,
+  return <A, E, R>(
+    { admit, id, secret }: ClientCredentials<R>,
     now: DateTime.Utc,
     use: (application: Application.Application) => Effect.Effect<A, E>
-  ): Effect.Effect<A, E | InvalidClient | StoreError> => {
+  ): Effect.Effect<A, E | R | InvalidClient | StoreError> => {
     const hash = secrets.hash(Redacted.value(secret))
-    return Effect.flatMap(applications.find(id), (found): Effect.Effect<A, E | InvalidClient> => {
+    return Effect.flatMap(applications.find(id), (found): Effect.Effect<A, E | R | InvalidClient> => {
       const application = Application.authenticate(found, hash, now)
-      return Either.isRight(application) ? use(application.right) : Effect.fail(application.left)
+      if (Either.isLeft(application)) return Effect.fail(application.left)
+      return admit === undefined
+        ? use(application.right)
+        : Effect.flatMap(admit(application.right), () => use(application.right))
     })
   }
 })
 
-const reasons = {
+const reasons: Readonly<Record<string, string>> = {
   "@startlist/core/InvalidClient": "invalid_client",
   "@startlist/core/MissingParameter": "missing_parameter",
   "@startlist/core/ScopeExceeded": "scope_exceeded",
   "@startlist/core/StoreError": "unavailable"
-} as const
+}
+
+/** The reason of a refusal. Any other error is that of `admit`. */
+const reasonOf = (error: Tagged): string =>
+  error instanceof InvalidGrant ? error.reason : reasons[error._tag] ?? "not_admitted"
 
 const unknownGrant = new InvalidGrant({ reason: "unknown" })
 
@@ -101,7 +113,7 @@ export const make: Effect.Effect<
 
   /** Finds the grant that a code or refresh token names, decides, and saves the decision. */
   const issue = <N extends Token.Name, E>(
-    { address = "", client }: Asked,
+    { address = "", client }: Asked<unknown>,
     named: Option.Option<N>,
     now: DateTime.Utc,
     decide: (grant: Grant, salt: string, name: N) => Decision<E>
@@ -144,17 +156,14 @@ export const make: Effect.Effect<
   }
 
   /** Authenticates the client, continues, and records the outcome of the request. */
-  const answered = <E extends MissingParameter | InvalidGrant | ScopeExceeded | StoreError>(
-    { client }: Asked,
+  const answered = <E extends Tagged, R extends Tagged>(
+    { client }: Asked<R>,
     grantType: GrantType,
     use: (application: Application.Application, now: DateTime.Utc) => Effect.Effect<TokenAnswer, E>
-  ): Effect.Effect<TokenAnswer, E | InvalidClient | StoreError> =>
+  ): Effect.Effect<TokenAnswer, E | R | InvalidClient | StoreError> =>
     Effect.tapBoth(withNow((now) => withClient(client, now, (application) => use(application, now))), {
       onSuccess: () => audit.record(Entry.TokensIssued({ grantType })),
-      onFailure: (error: E | InvalidClient | StoreError) => {
-        const reason = error._tag === "@startlist/core/InvalidGrant" ? error.reason : reasons[error._tag]
-        return audit.record(Entry.TokensRefused({ grantType, reason }))
-      }
+      onFailure: (error) => audit.record(Entry.TokensRefused({ grantType, reason: reasonOf(error) }))
     })
 
   const exchange: TokenRequests["exchange"] = (asked) =>

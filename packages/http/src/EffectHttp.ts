@@ -15,6 +15,7 @@ import type { BearerAccess } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import * as ApiResponse from "./api/ApiResponse.ts"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
+import type { FailureLimit } from "./FailureLimit.ts"
 import * as Guard from "./Guard.ts"
 import { Body } from "./internal/boundedBody.ts"
 import { broken, parseTarget, readBefore, refusalOf, tooLate, tooSlow } from "./internal/requestHead.ts"
@@ -85,7 +86,7 @@ export const guard = <A, E, R>(
 ): Effect.Effect<
   A | HttpServerResponse.HttpServerResponse,
   E,
-  R | OAuth | HttpServerRequest.HttpServerRequest
+  R | OAuth | FailureLimit | HttpServerRequest.HttpServerRequest
 > =>
   Effect.gen(function*() {
     const check = yield* Guard.make

@@ -6,6 +6,7 @@ import type { OAuth } from "@startlist/core/OAuth"
 import type { Role } from "@startlist/core/User"
 import * as ApiResponse from "./api/ApiResponse.ts"
 import * as Bearer from "./api/Bearer.ts"
+import type { FailureLimit } from "./FailureLimit.ts"
 import type { Request, Response } from "./Http.ts"
 
 /** Requirement for a token. */
@@ -22,7 +23,10 @@ export type Checked =
   | { readonly access?: never; readonly refused: Response }
 
 /** Checks the `Authorization` header of a request. */
-export type Check = (request: Pick<Request, "headers">, requirement?: Requirement) => Effect.Effect<Checked>
+export type Check = (
+  request: Pick<Request, "headers" | "onApplication">,
+  requirement?: Requirement
+) => Effect.Effect<Checked>
 
 const isOneOf = <A>(wanted: ReadonlyArray<A> | undefined, given: ReadonlyArray<A>): boolean =>
   wanted === undefined || given.some((one) => wanted.includes(one))
@@ -42,20 +46,22 @@ const judge = (access: BearerAccess, { roles, scopes }: Requirement): Checked =>
     : { access }
 
 /**
- * Refuses a missing or invalid token with 401 and a challenge, one with the wrong scope or role with 403, and every
- * request with 503 while the store is unavailable.
+ * Refuses a missing or invalid token with 401 and a challenge, one with the wrong scope or role with 403, an application
+ * over its limit with 429, and every request with 503 while the store is unavailable.
  */
-export const make: Effect.Effect<Check, never, OAuth> = Effect.map(
+export const make: Effect.Effect<Check, never, OAuth | FailureLimit> = Effect.map(
   Bearer.make,
   (withBearer) => (request, requirement = {}) =>
     withBearer(request, (access) => Effect.succeed(judge(access, requirement))).pipe(
       Effect.map((answer): Checked => "status" in answer ? { refused: answer } : answer),
-      Effect.catchAll((error) =>
-        Effect.as(
-          // As a cause: in a JSON log, an error among the messages would lose its reason.
-          Effect.logError("an access token could not be checked: the store is unavailable", Cause.fail(error)),
-          { refused: ApiResponse.refused(error) }
-        )
-      )
+      Effect.catchTags({
+        "@startlist/http/TooMany": (error) => Effect.succeed({ refused: ApiResponse.refused(error) }),
+        "@startlist/core/StoreError": (error) =>
+          Effect.as(
+            // As a cause: in a JSON log, an error among the messages would lose its reason.
+            Effect.logError("an access token could not be checked: the store is unavailable", Cause.fail(error)),
+            { refused: ApiResponse.refused(error) }
+          )
+      })
     )
 )

@@ -1,5 +1,6 @@
 /** Requests and responses as plain values, independent of the server. */
 import type * as Effect from "effect/Effect"
+import type { ApplicationId } from "@startlist/core/Application"
 import type { Refusal } from "./Refusal.ts"
 
 /** A request from a binding. Nothing in it has been decoded or checked yet. */
@@ -23,6 +24,8 @@ export interface Request {
    * endpoint.
    */
   readonly refusal?: Refusal
+  /** Called with the application that has proven, by its secret or a token, to send this request. For log and metrics. */
+  readonly onApplication?: (id: ApplicationId) => void
 }
 
 /** A response, complete: bindings add nothing to it but `Content-Length` and `Date`. */

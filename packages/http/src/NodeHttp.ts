@@ -10,6 +10,7 @@ import type { BearerAccess } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import * as ApiResponse from "./api/ApiResponse.ts"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
+import type { FailureLimit } from "./FailureLimit.ts"
 import * as Guard from "./Guard.ts"
 import { answerInvalid, lingering, makeTurns } from "./internal/connections.ts"
 import { type Complete, makeRunner, start as startLayers } from "./internal/fiberRuntime.ts"
@@ -133,7 +134,7 @@ export type NodeGuard = <Incoming extends IncomingMessage, Outgoing extends Serv
 ) => (incoming: Incoming, outgoing: Outgoing) => Promise<void>
 
 /** Makes the guard. */
-export const guard: Effect.Effect<NodeGuard, never, OAuth> = Effect.gen(function*() {
+export const guard: Effect.Effect<NodeGuard, never, OAuth | FailureLimit> = Effect.gen(function*() {
   const check = yield* Guard.make
   const runPromise = Runtime.runPromise(yield* Effect.runtime<never>())
   return <Incoming extends IncomingMessage, Outgoing extends ServerResponse>(

@@ -69,7 +69,7 @@ export const oauth: Routes<Applications | Audit | HttpConfig | OAuth | Secrets |
 ])
 
 /** `/api/v1/athlete` (requirements §4.5). */
-export const athlete: Routes<OAuth | UserStore> = Effect.map(Athlete.make, (route) => [route])
+export const athlete: Routes<OAuth | UserStore | FailureLimit> = Effect.map(Athlete.make, (route) => [route])
 
 /** `/api/v1/webhook_subscription` (requirements §4.6 to §4.9), with its event log. */
 export const webhooks: Routes<Applications | OAuth | Secrets | Subscriptions | FailureLimit> = Effect.all([

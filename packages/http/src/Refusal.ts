@@ -40,7 +40,7 @@ export class TooManyHeaders extends Data.TaggedError("@startlist/http/TooManyHea
 /** The body came in more than `most` pieces (400). */
 export class Fragmented extends Data.TaggedError("@startlist/http/Fragmented")<{ readonly most: number }> {}
 
-/** A limit of failures, or of uses by one owner, is exceeded (429). */
+/** A limit of failures, of the requests of an application, or of uses by one owner, is exceeded (429). */
 export class TooMany extends Data.TaggedError("@startlist/http/TooMany")<{ readonly retryAfterSeconds: number }> {
   static after(wait: Duration.Duration): TooMany {
     return new TooMany({ retryAfterSeconds: Math.ceil(Duration.toSeconds(wait)) })
@@ -113,7 +113,7 @@ export const describe = (error: Refusal | StoreError): Refused => {
     case "@startlist/http/TooMany":
       return {
         status: 429,
-        message: "too many attempts, try again later",
+        message: "too many requests, try again later",
         headers: { "retry-after": String(error.retryAfterSeconds) }
       }
     case "@startlist/http/Busy":

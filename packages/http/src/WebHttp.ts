@@ -10,6 +10,7 @@ import * as Runtime from "effect/Runtime"
 import type { BearerAccess } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
+import type { FailureLimit } from "./FailureLimit.ts"
 import * as Guard from "./Guard.ts"
 import { Body, readStream } from "./internal/boundedBody.ts"
 import {
@@ -103,7 +104,7 @@ export type WebGuard = (
 ) => (request: Request) => Promise<Response>
 
 /** Makes the guard. */
-export const guard: Effect.Effect<WebGuard, never, OAuth> = Effect.gen(function*() {
+export const guard: Effect.Effect<WebGuard, never, OAuth | FailureLimit> = Effect.gen(function*() {
   const check = yield* Guard.make
   const runPromise = Runtime.runPromise(yield* Effect.runtime<never>())
   return (requirement, handle) => async (request) => {

@@ -4,7 +4,7 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { getRequestListener } from "@hono/node-server"
 import { it } from "@effect/vitest"
 import { type Access, OAuth, Store } from "@startlist/core"
-import { EffectHttp, Guard, NodeHttp, WebHttp } from "@startlist/http"
+import { EffectHttp, FailureLimit, Guard, NodeHttp, WebHttp } from "@startlist/http"
 import { Effect, Layer, Logger, Schema, type Scope } from "effect"
 import { createServer } from "node:http"
 import { describe, expect, expectTypeOf } from "vitest"
@@ -34,7 +34,7 @@ const results = HttpApiBuilder.group(
   (handlers) => handlers.handle("list", () => EffectHttp.guard(requirement, (access) => Effect.succeed(shown(access))))
 )
 
-type Serve = Effect.Effect<number, never, OAuth.OAuth | Scope.Scope>
+type Serve = Effect.Effect<number, never, OAuth.OAuth | FailureLimit.FailureLimit | Scope.Scope>
 
 const bindings: Readonly<Record<string, Serve>> = {
   "node:http": Effect.flatMap(NodeHttp.guard, (guard) => {
@@ -49,7 +49,7 @@ const bindings: Readonly<Record<string, Serve>> = {
     (guard) => listen(getRequestListener(guard(requirement, (_request, access) => Response.json(shown(access)))))
   ),
   "Effect": Effect.gen(function*() {
-    const services = yield* Effect.context<OAuth.OAuth>()
+    const services = yield* Effect.context<OAuth.OAuth | FailureLimit.FailureLimit>()
     const server = yield* Layer.build(
       HttpApiBuilder.serve().pipe(
         Layer.provide(HttpApiBuilder.api(Api)),
@@ -153,5 +153,7 @@ it.effect("a JSON log has the reason why a token could not be checked", () => {
     const check = yield* Guard.make
     yield* check({ headers: bearer("sl_at_1_1_some") })
     expect(lines).toEqual([expect.stringContaining("connection refused")])
-  }).pipe(Effect.provide(Layer.merge(broken, Logger.replace(Logger.defaultLogger, logger))))
+  }).pipe(
+    Effect.provide(Layer.mergeAll(broken, FailureLimit.layerMemory, Logger.replace(Logger.defaultLogger, logger)))
+  )
 })

@@ -144,8 +144,8 @@ const makeHandler = Effect.fnUntraced(
     return {
       handler: RequestLog.identified(traced(handler, routeOf), record, common, log),
       onLate: (request: Request, response: Response, millis: number) => {
-        record(request, response, millis / 1000)
-        if (Option.isSome(log)) Runtime.runFork(runtime)(log.value(request, response, millis / 1000))
+        record(request, response, millis / 1000, undefined)
+        if (Option.isSome(log)) Runtime.runFork(runtime)(log.value(request, response, millis / 1000, undefined))
       }
     }
   }

@@ -407,6 +407,7 @@ const surface = [
   ...["list", "rotate-secret", "signing-secret", "suspend", "restore", "revoke-all", "end"].map((name) =>
     `application ${name} --url --token --json`
   ),
+  "application limit --requests-per-minute --remove",
   "user create --role --email --password --first-name --last-name",
   ...["list", "disable", "erase", "export", "reset-password", "end-sessions"].map((name) => `user ${name}`),
   "registration create --athlete --organizer --club --platform --platform-id",

@@ -148,6 +148,7 @@ const operatorOperations = [
   ["GET", "/applications/1/signing-secrets"],
   ["POST", "/applications/1/signing-secrets"],
   ["DELETE", "/applications/1/signing-secrets/1"],
+  ["POST", "/applications/1/limit"],
   ["POST", "/applications/1/suspend"],
   ["POST", "/applications/1/restore"],
   ["POST", "/applications/1/revocations"],
@@ -222,6 +223,8 @@ const operatorApi = async (caller: Caller, service: Target): Promise<World> => {
       for (const _ of [2, 3, 4, 5, 6]) await operate("POST", `/applications/${id}/${kind}`, { overlap_seconds: 60 })
       for (const number of [2, 5, 999]) await operate("DELETE", `/applications/${id}/${kind}/${number}`)
     }
+    await operate("POST", `/applications/${id}/limit`, { requests_per_minute: 600 })
+    await operate("POST", `/applications/${id}/limit`, { requests_per_minute: null })
     await operate("POST", `/applications/${id}/suspend`)
     await operate("POST", `/applications/${id}/restore`)
     await operate("POST", `/applications/${id}/revocations`)
@@ -365,6 +368,15 @@ const protocol = async (caller: Caller, service: Target, receiver: Receiver, wor
   for (let i = 0; i < 8; i++) expect((await bearing(owner, "POST", subscription, unreachable)).status).toBe(422)
   expect((await bearing(owner, "POST", subscription, unreachable)).status).toBe(429)
 
+  const limit = `/applications/${client.client_id}/limit`
+  expect((await operate("POST", limit, { requests_per_minute: 1 })).body.requests_per_minute).toBe(1)
+  expect((await form("/oauth/introspect", { ...credentials, token: owner })).status).toBe(200)
+  for (const path of ["/api/v1/athlete", subscription, events]) {
+    expect((await bearing(owner, "GET", path)).status).toBe(429)
+  }
+  expect((await bearing(owner, "DELETE", subscription)).status).toBe(429)
+  expect((await operate("POST", limit, { requests_per_minute: null })).body.requests_per_minute).toBe(null)
+
   const user = `/users/${athlete.id}/revocations`
   expect((await operate("POST", user, { client_id: client.client_id })).status).toBe(204)
   await operate("POST", user, {})
@@ -439,6 +451,7 @@ const outage = async (caller: Caller, world: World) => {
     operate("POST", "/users/1/password-resets"),
     operate("DELETE", "/users/1"),
     operate("GET", "/subscriptions"),
+    operate("POST", "/applications/1/limit", { requests_per_minute: null }),
     operate("POST", "/applications/1/suspend"),
     operate("POST", "/applications/1/restore"),
     operate("POST", "/applications/1/revocations"),

@@ -321,6 +321,7 @@ layer(InProcessService.layer())("the operator API", (it) => {
         website: null,
         privacy_policy: null,
         logo: null,
+        requests_per_minute: null,
         state: "active"
       }
       expect([created.status, created.body]).toEqual([201, {
@@ -345,6 +346,33 @@ layer(InProcessService.layer())("the operator API", (it) => {
         redirect_uris
       })
       expect([refused.status, refused.body.errors]).toEqual([422, [problem("Application", "owner_id", "invalid")]])
+    })
+  )
+
+  it.effect(
+    "an application's limit is set, shown and removed, and the audit says to which value",
+    on(async (service) => {
+      const owner = await createUser(service, "platform")
+      const { client_id } = await createApplication(service, owner)
+      const path = `/applications/${client_id}`
+      const set = (requests_per_minute: unknown) => operate(service, "POST", `${path}/limit`, { requests_per_minute })
+      expect((await set(600)).body).toMatchObject({ client_id, requests_per_minute: 600 })
+      expect((await operate(service, "GET", path)).body.requests_per_minute).toBe(600)
+      expect((await operate(service, "PATCH", path, { name: "Renamed" })).body.requests_per_minute).toBe(600)
+      expect((await set(null)).body.requests_per_minute).toBe(null)
+      for (const wrong of [0, -1, 1.5, 1_000_001, "600", undefined]) {
+        const { body, status } = await set(wrong)
+        const code = wrong === undefined ? "missing" : "invalid"
+        expect([status, body.errors]).toEqual([400, [problem("Request", "requests_per_minute", code)]])
+      }
+      expect((await operate(service, "POST", "/applications/4711/limit", { requests_per_minute: 1 })).status).toBe(404)
+      const { body } = await operate(service, "GET", `/audit?client_id=${client_id}&action=operator_call`)
+      const details = body.entries.map(({ detail }: { readonly detail: string }) => detail)
+      const call = `POST /operator/v1${path}/limit`
+      expect(details.filter((detail: string) => detail.startsWith(`${call} 200`))).toEqual([
+        `${call} 200: no limit`,
+        `${call} 200: 600 requests per minute`
+      ])
     })
   )
 

@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import type { BearerAccess } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import { UserStore } from "@startlist/core/User"
+import type { FailureLimit } from "../FailureLimit.ts"
 import { anyOrigin, type Route } from "../Router.ts"
 import type { Request } from "../Http.ts"
 import * as ApiResponse from "./ApiResponse.ts"
@@ -20,7 +21,7 @@ const notAthlete = ApiResponse.error(403, "the token's user is not an athlete", 
 }])
 
 /** The route of the athlete. */
-export const make: Effect.Effect<Route, never, OAuth | UserStore> = Effect.gen(function*() {
+export const make: Effect.Effect<Route, never, OAuth | UserStore | FailureLimit> = Effect.gen(function*() {
   const users = yield* UserStore
   const withBearer = yield* Bearer.make
 

@@ -5,7 +5,10 @@ import * as Redacted from "effect/Redacted"
 import type { BearerAccess } from "@startlist/core/Access"
 import { OAuth } from "@startlist/core/OAuth"
 import type { StoreError } from "@startlist/core/Store"
+import type { FailureLimit } from "../FailureLimit.ts"
 import { credentials, type Request, type Response } from "../Http.ts"
+import type { TooMany } from "../Refusal.ts"
+import * as RequestLimit from "../internal/requestLimit.ts"
 import * as ApiResponse from "./ApiResponse.ts"
 import { InsufficientScope, type NotEntitled, NotPlatformUser } from "@startlist/core/Subscriptions"
 
@@ -49,28 +52,35 @@ export const insufficientScope = (resource: string, message: string, scope?: str
   )
 }
 
-/** Runs `use` for a valid token. Other requests get 401 with a challenge. */
+/** Runs `use` for a valid token of an application within its limit. Requests without one get 401 with a challenge. */
 export type WithBearer = <A, E>(
-  request: Pick<Request, "headers">,
+  request: Pick<Request, "headers" | "onApplication">,
   use: (access: BearerAccess) => Effect.Effect<A, E>
-) => Effect.Effect<A | Response, E | StoreError>
+) => Effect.Effect<A | Response, E | TooMany | StoreError>
 
 /** Checks the access tokens of requests. */
-export const make: Effect.Effect<WithBearer, never, OAuth> = Effect.map(OAuth, (oauth) => (request, use) => {
-  const token = bearerToken(request)
-  if (Option.isNone(token)) {
-    return Effect.succeed(usesBearer(request) ? invalidToken : missing)
+export const make: Effect.Effect<WithBearer, never, OAuth | FailureLimit> = Effect.gen(function*() {
+  const oauth = yield* OAuth
+  const admit = yield* RequestLimit.make
+  return <A, E>(
+    request: Pick<Request, "headers" | "onApplication">,
+    use: (access: BearerAccess) => Effect.Effect<A, E>
+  ) => {
+    const token = bearerToken(request)
+    if (Option.isNone(token)) {
+      return Effect.succeed(usesBearer(request) ? invalidToken : missing)
+    }
+    const presented = Redacted.make(token.value)
+    return Effect.matchEffect(oauth.authenticate(presented), {
+      onSuccess: (access): Effect.Effect<A, E | TooMany> => {
+        // Not used again. Wiping it now is cheaper than garbage collection.
+        Redacted.unsafeWipe(presented)
+        return Effect.zipRight(admit(request, access.applicationId, access.requestsPerMinute), use(access))
+      },
+      onFailure: (error): Effect.Effect<Response, StoreError> =>
+        error._tag === "@startlist/core/InvalidToken" ? Effect.succeed(invalidToken) : Effect.fail(error)
+    })
   }
-  const presented = Redacted.make(token.value)
-  return Effect.matchEffect(oauth.authenticate(presented), {
-    onSuccess: (access) => {
-      // Not used again. Wiping it now is cheaper than garbage collection.
-      Redacted.unsafeWipe(presented)
-      return use(access)
-    },
-    onFailure: (error): Effect.Effect<Response, StoreError> =>
-      error._tag === "@startlist/core/InvalidToken" ? Effect.succeed(invalidToken) : Effect.fail(error)
-  })
 })
 
 const platformOnly = "only a registration platform user may manage the subscription"

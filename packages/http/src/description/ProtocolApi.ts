@@ -69,7 +69,10 @@ const oauthError = (status: number, description: string) =>
 
 const apiError = (status: number, description: string) => under(status, description, ErrorBody, "ApiError")
 
-const tooManyFailures = oauthError(429, "Too many failures before this request; try again after Retry-After")
+const tooMany = oauthError(
+  429,
+  "Too many failures, or the application has reached its limit of requests; try again after Retry-After"
+)
 const oauthUnavailable = oauthError(503, "The database is unavailable; try again after Retry-After")
 const oauthTooLarge = oauthError(413, "The body is larger than 64 KiB")
 const oauthMediaType = oauthError(415, "The body is not a form, or is encoded")
@@ -162,7 +165,7 @@ const OAuth = HttpApiGroup.make("oauth")
       .addError(oauthError(401, "The client is unknown, or the refresh token was replaced or revoked"))
       .addError(oauthTooLarge)
       .addError(oauthMediaType)
-      .addError(tooManyFailures)
+      .addError(tooMany)
       .addError(oauthUnavailable)
   )
   .add(
@@ -174,7 +177,13 @@ const OAuth = HttpApiGroup.make("oauth")
       .addError(under(401, "The client is unknown, or its secret is missing or wrong: nothing was revoked", nothing))
       .addError(under(413, "The body is larger than 64 KiB: nothing was revoked", nothing))
       .addError(under(415, "The body is not a form: nothing was revoked", nothing))
-      .addError(under(429, "Too many failures before this request: nothing was revoked", nothing))
+      .addError(
+        under(
+          429,
+          "Too many failures, or the application has reached its limit of requests: nothing was revoked",
+          nothing
+        )
+      )
       .addError(under(503, "The database is unavailable: nothing was revoked", nothing))
   )
   .add(
@@ -185,7 +194,7 @@ const OAuth = HttpApiGroup.make("oauth")
       .addError(oauthError(401, "The client is unknown"))
       .addError(oauthTooLarge)
       .addError(oauthMediaType)
-      .addError(tooManyFailures)
+      .addError(tooMany)
       .addError(oauthUnavailable)
   )
   .add(
@@ -226,6 +235,7 @@ const EventPage = Schema.Struct({
 const invalidToken = apiError(401, "The access token is missing, expired, replaced or revoked")
 const forbidden = apiError(403, "The token's user does not have the required role, or the token not the required scope")
 const unavailable = apiError(503, "The database is unavailable; try again after Retry-After")
+const overLimit = apiError(429, "The application has reached its limit of requests; try again after Retry-After")
 const none = apiError(404, "There is no subscription")
 
 const Resources = HttpApiGroup.make("resources")
@@ -234,6 +244,7 @@ const Resources = HttpApiGroup.make("resources")
       .addSuccess(Athlete)
       .addError(invalidToken)
       .addError(forbidden)
+      .addError(overLimit)
       .addError(unavailable)
   )
   .add(
@@ -247,7 +258,12 @@ const Resources = HttpApiGroup.make("resources")
       .addError(apiError(415, "The content type is not application/json"))
       .addError(unavailable)
       .addError(apiError(409, "The application already has a subscription"))
-      .addError(apiError(429, "A validation is running, or the owner had ten within a minute; see Retry-After"))
+      .addError(
+        apiError(
+          429,
+          "The application has reached its limit, a validation is running, or the owner had ten in a minute; see Retry-After"
+        )
+      )
       .addError(apiError(422, "The callback URL is not valid, or did not answer the challenge"))
   )
   .add(
@@ -256,6 +272,7 @@ const Resources = HttpApiGroup.make("resources")
       .addError(invalidToken)
       .addError(forbidden)
       .addError(none)
+      .addError(overLimit)
       .addError(unavailable)
   )
   .add(
@@ -265,6 +282,7 @@ const Resources = HttpApiGroup.make("resources")
       .addError(invalidToken)
       .addError(forbidden)
       .addError(apiError(422, "`after` is not a cursor of this log, or `limit` is not from 1 to 1000"))
+      .addError(overLimit)
       .addError(unavailable)
   )
   .add(
@@ -274,6 +292,7 @@ const Resources = HttpApiGroup.make("resources")
       .addError(invalidToken)
       .addError(forbidden)
       .addError(none)
+      .addError(overLimit)
       .addError(unavailable)
   )
 

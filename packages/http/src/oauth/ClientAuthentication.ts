@@ -12,12 +12,13 @@ import { credentials, type Request, type Response } from "../Http.ts"
 import { get, type Parameters, parseClientId, read, readOnce } from "../Parameters.ts"
 import { type Refusal, TooMany } from "../Refusal.ts"
 import { clientKeys, FailureLimit } from "../FailureLimit.ts"
+import { type Admit, make as makeAdmit } from "../internal/requestLimit.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
 
 /** The parameters of a request and the client that sent them. */
 export interface PresentedClient {
   readonly parameters: Parameters
-  readonly client: ClientCredentials
+  readonly client: ClientCredentials<TooMany>
   /** Whether the credentials were in the header `Authorization`. */
   readonly usedBasic: boolean
 }
@@ -70,7 +71,8 @@ export const refuse = (refused: Refusal | Response): Effect.Effect<Response, Ref
 /** Reads the parameters and the client's credentials, or returns a refusal. */
 const readCredentials = (
   request: Request,
-  policy: Policy.Service
+  policy: Policy.Service,
+  admit: Admit
 ): Either.Either<PresentedClient, Refusal | Response> => {
   const readable = readParameters(request, policy)
   if (Either.isLeft(readable)) return Either.left(readable.left)
@@ -80,9 +82,13 @@ const readCredentials = (
   const present = (id: string | undefined, secret: string | undefined): Either.Either<PresentedClient, Response> => {
     if (id === undefined || secret === undefined) return Either.left(OAuthResponse.invalidClient(usedBasic))
     const clientId = parseClientId(id)
-    return Option.isNone(clientId)
-      ? invalid("client_id must be a positive integer")
-      : Either.right({ parameters, client: { id: clientId.value, secret: Redacted.make(secret) }, usedBasic })
+    if (Option.isNone(clientId)) return invalid("client_id must be a positive integer")
+    const client: ClientCredentials<TooMany> = {
+      id: clientId.value,
+      secret: Redacted.make(secret),
+      admit: ({ id, requestsPerMinute }) => admit(request, id, requestsPerMinute)
+    }
+    return Either.right({ parameters, client, usedBasic })
   }
   if (basic === undefined) return present(get(parameters, "client_id"), get(parameters, "client_secret"))
   // RFC 6749 §2.3: one method per request. The same `client_id` as a parameter is not a second method.
@@ -124,6 +130,7 @@ export const make: Effect.Effect<WithClient, never, Audit | FailureLimit> = Effe
   const failures = yield* FailureLimit
   const audit = yield* Audit
   const policy = yield* Policy
+  const admit = yield* makeAdmit
 
   // Check the secret first and limit only failures, so that nobody can lock a client out. A secret has 256 bits.
   const failed = Effect.fnUntraced(function*({ client, usedBasic }: PresentedClient, address: string) {
@@ -142,7 +149,7 @@ export const make: Effect.Effect<WithClient, never, Audit | FailureLimit> = Effe
   })
 
   return <E>(request: Request, attempt: (presented: PresentedClient) => Effect.Effect<Response, InvalidClient | E>) => {
-    const read = readCredentials(request, policy)
+    const read = readCredentials(request, policy, admit)
     if (Either.isLeft(read)) return refuse(read.left)
     const presented = read.right
     return Effect.catchIf(

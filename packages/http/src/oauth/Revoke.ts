@@ -33,7 +33,7 @@ export const make: Effect.Effect<Route, never, Audit | OAuth | FailureLimit> = E
   const failures = yield* FailureLimit
   const withClient = yield* ClientAuthentication.make
 
-  const record = (client: ClientCredentials, ended: Option.Option<UserId>, { address }: Request) =>
+  const record = (client: Pick<ClientCredentials, "id">, ended: Option.Option<UserId>, { address }: Request) =>
     Effect.gen(function*() {
       if (Option.isNone(ended)) return
       const actor = Party.Application({ applicationId: client.id })

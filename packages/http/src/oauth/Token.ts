@@ -16,6 +16,7 @@ import { header, type Request, type Response } from "../Http.ts"
 import { get, type Parameters } from "../Parameters.ts"
 import type { Route } from "../Router.ts"
 import type { FailureLimit } from "../FailureLimit.ts"
+import type { TooMany } from "../Refusal.ts"
 import * as ClientAuthentication from "./ClientAuthentication.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
 
@@ -114,9 +115,10 @@ export const make: Effect.Effect<Route, never, Audit | OAuth | FailureLimit> = E
         return Effect.succeed(wrongKey)
       }
       const common = { address: request.address, client, idempotencyKey }
-      const answer: Effect.Effect<Response, Refused | InvalidClient | StoreError> = grantType === "refresh_token"
-        ? refresh(common, parameters)
-        : exchange(common, parameters)
+      const answer: Effect.Effect<Response, Refused | InvalidClient | TooMany | StoreError> =
+        grantType === "refresh_token"
+          ? refresh(common, parameters)
+          : exchange(common, parameters)
       return Effect.catchTags(answer, {
         "@startlist/core/InvalidGrant": ({ reason }) => {
           // The user has to be asked again, but nothing has ended: an operator may add a scope again.
@@ -137,7 +139,7 @@ export const make: Effect.Effect<Route, never, Audit | OAuth | FailureLimit> = E
 })
 
 /** The parts of a request that both grant types need. */
-type Common = Required<Pick<Exchange, "address" | "client" | "idempotencyKey">>
+type Common = Required<Pick<Exchange<TooMany>, "address" | "client" | "idempotencyKey">>
 
 /** Refusals with their own message at this endpoint. */
 type Refused = InvalidGrant | MissingParameter | ScopeExceeded

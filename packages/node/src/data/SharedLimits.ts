@@ -20,7 +20,7 @@ const make = (own: FailureLimit.Service) =>
           count = CASE WHEN l.ends_at <= $3::bigint THEN 1 ELSE l.count + 1 END,
           ends_at = CASE WHEN l.ends_at <= $3::bigint OR l.count = 0 THEN excluded.ends_at ELSE l.ends_at END
         WHERE l.ends_at <= $3::bigint OR l.count < $5::integer
-        RETURNING name`
+        RETURNING count`
     }
     const findEnd = {
       name: `${p}limit_end`,
@@ -37,8 +37,18 @@ const make = (own: FailureLimit.Service) =>
     const takeOne = ({ limit: { count, name, window }, value }: Key) =>
       Effect.gen(function*() {
         const now = yield* Clock.currentTimeMillis
-        const taken = yield* query(take, [name, value, now, Duration.toMillis(window), count])
-        if (taken.length > 0) return Option.none()
+        const [taken] = yield* query<{ readonly count: number }>(take, [
+          name,
+          value,
+          now,
+          Duration.toMillis(window),
+          count
+        ])
+        if (taken !== undefined) {
+          // Only with a new window, because busy keys take many attempts in each.
+          if (taken.count === 1) yield* query(purge, [now])
+          return Option.none()
+        }
         const [found] = yield* query<{ readonly ends_at: string }>(findEnd, [name, value])
         return Option.some(Duration.millis(Math.max(1, Number(found?.ends_at ?? now) - now)))
       })
@@ -57,7 +67,6 @@ const make = (own: FailureLimit.Service) =>
           yield* giveBackAll(keys.slice(0, place))
           return wait
         }
-        yield* query(purge, [yield* Clock.currentTimeMillis])
         return Option.none()
       })
 

@@ -103,7 +103,11 @@ const subjectOf = (path: string): AuditLog.Party => {
 const outcomeOf = (status: number): AuditLog.Outcome => status < 400 ? "success" : status < 500 ? "refused" : "failed"
 
 /** The audit entry of a call, including refused calls and calls without the token. */
-const entryOf = ({ address, method, path }: Request, status: number): Effect.Effect<AuditLog.NewAuditEntry> =>
+const entryOf = (
+  { address, method, path }: Request,
+  status: number,
+  more = ""
+): Effect.Effect<AuditLog.NewAuditEntry> =>
   Effect.map(DateTime.now, (at) => ({
     at,
     action: status === 401 ? "operator_authentication_failed" : "operator_call",
@@ -111,7 +115,7 @@ const entryOf = ({ address, method, path }: Request, status: number): Effect.Eff
     subject: subjectOf(path),
     address,
     outcome: outcomeOf(status),
-    detail: `${method} ${shownPath(path)} ${status}`
+    detail: `${method} ${shownPath(path)} ${status}${more}`
   }))
 
 /** Timeout of a read, which leaves a second to answer. */
@@ -133,7 +137,7 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
 
     /** A change is stored together with its audit entry, or neither. */
     const together =
-      (request: Request, { isUntimed, method, status }: Operation) =>
+      (request: Request, { isUntimed, method, status }: Operation, more: string) =>
       <A, E>(change: Effect.Effect<A, E>): Effect.Effect<A, E | StoreError> => {
         if (method === "GET") {
           const tooLong = () => new StoreError({ cause: new Error("the call took too long") })
@@ -141,17 +145,17 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
         }
         return isUntimed === true
           ? change
-          : log.together(Effect.zipLeft(change, Effect.flatMap(entryOf(request, status), log.append)))
+          : log.together(Effect.zipLeft(change, Effect.flatMap(entryOf(request, status, more), log.append)))
       }
 
     const endpointOf = (operation: (typeof operations)[number]): Router.Endpoint => {
-      const { before, output, status } = operation
+      const { audited, before, output, status } = operation
       const decode = makeDecode(operation)
       const encode = Schema.encodeSync(output)
       const perform = (input: Input.Raw, request: Request) => {
         const change = Effect.provide(operation.run(input, request), services).pipe(
           Effect.map((value) => status === 204 ? Answer.noContent : Answer.json(status, encode(value))),
-          together(request, operation)
+          together(request, operation, audited === undefined ? "" : `: ${audited(input)}`)
         )
         // A client that disconnects does not end it, since what runs before has no audit entry of its own.
         return before === undefined

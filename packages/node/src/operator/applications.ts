@@ -19,6 +19,7 @@ const ApplicationRecord = Schema.Struct({
   redirect_uris: Schema.Array(Schema.String),
   require_pkce: Schema.Boolean,
   state: Application.State,
+  requests_per_minute: Schema.NullOr(Schema.Int),
   website: Schema.NullOr(Schema.String),
   privacy_policy: Schema.NullOr(Schema.String),
   logo: Schema.NullOr(Schema.String)
@@ -31,6 +32,7 @@ const showApplication = (application: Application.Application): typeof Applicati
   redirect_uris: application.redirectUris,
   require_pkce: application.requirePkce,
   state: application.state,
+  requests_per_minute: application.requestsPerMinute ?? null,
   website: application.links?.website ?? null,
   privacy_policy: application.links?.privacyPolicy ?? null,
   logo: application.links?.logo ?? null
@@ -213,6 +215,52 @@ const update = command({
       : Effect.flatMap(findOwner(call, owner_email), (owner_id) => call(changeApplication, { ...given, owner_id }))
 })
 
+const RequestsPerMinute = saying(
+  Schema.Int.pipe(Schema.between(1, 1_000_000)),
+  "must be an integer from 1 to 1000000"
+)
+
+const limitApplication = operation({
+  request: "POST /applications/{client_id}/limit",
+  summary: "Limit the requests of an application",
+  description:
+    "Limits the requests of the application in a minute, over all nodes. Further ones get 429 and `Retry-After`. "
+    + "`null` removes the limit.",
+  input: {
+    client_id: ApplicationId,
+    requests_per_minute: Schema.NullOr(RequestsPerMinute)
+  },
+  output: ApplicationRecord,
+  refuses: [404],
+  audited: ({ requests_per_minute }) =>
+    requests_per_minute === null ? "no limit" : `${requests_per_minute} requests per minute`,
+  run: ({ client_id, requests_per_minute }) =>
+    Effect.map(
+      Effect.flatMap(Applications, ({ limitRequests }) =>
+        limitRequests(client_id, Option.fromNullable(requests_per_minute))),
+      showApplication
+    )
+})
+
+const limit = command({
+  name: "application limit",
+  help: "limits the requests of an application in a minute: further ones get 429",
+  arguments: { client_id },
+  options: {
+    requests_per_minute: "maximum number of requests in a minute, over all nodes",
+    remove: { about: "removes the limit", type: "switch" }
+  },
+  input: {
+    client_id: ApplicationId,
+    requests_per_minute: optional(RequestsPerMinute),
+    remove: optional(Flag)
+  },
+  ask: ({ client_id, remove = false, requests_per_minute }, call) =>
+    remove === (requests_per_minute === undefined)
+      ? call(limitApplication, { client_id, requests_per_minute: requests_per_minute ?? null })
+      : new CommandFailed({ message: "give either --requests-per-minute or --remove" })
+})
+
 const suspendApplication = operation({
   request: "POST /applications/{client_id}/suspend",
   summary: "Suspend an application",
@@ -289,6 +337,7 @@ export const applications = {
     redirect_uris: ["URLs to which users may be sent back: https, or http on localhost; at most 20", [
       "https://race-day.example/callback"
     ]],
+    requests_per_minute: ["Maximum number of requests in a minute. `null`: no limit", 600],
     require_pkce: ["Whether authorization requests without PKCE are refused", true],
     "Application.state": ["`active`, `suspended` by an operator, or `ended`", "active"],
     website: ["https URL of the website, shown on the consent page", "https://race-day.example"]
@@ -301,6 +350,8 @@ export const applications = {
     changeApplication,
     update,
     ...secrets,
+    limitApplication,
+    limit,
     suspendApplication,
     restoreApplication,
     revokeAllGrants,

@@ -41,6 +41,7 @@ const reasons = [
   "replayed",
   "revoked",
   "invalid_client",
+  "not_admitted",
   "unavailable"
 ]
 

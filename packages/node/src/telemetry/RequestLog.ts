@@ -6,6 +6,7 @@ import * as FiberRef from "effect/FiberRef"
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import * as LogLevel from "effect/LogLevel"
+import type { ApplicationId } from "@startlist/core/Application"
 import { type Handler, idOf, type Request, type Response } from "@startlist/http/Http"
 import type { Configuration } from "../settings/Configuration.ts"
 import { isProbe } from "../Status.ts"
@@ -23,8 +24,13 @@ const broken: Response = { status: 500, headers: { "connection": "close", "cache
 
 const unnamed = HashMap.empty<string, unknown>()
 
-/** Called for every response, with the seconds that it took. */
-export type Record = (request: Request, response: Response, seconds: number) => void
+/** Called for every response, with the seconds that it took, and the application that has proven to send the request. */
+export type Record = (
+  request: Request,
+  response: Response,
+  seconds: number,
+  application: ApplicationId | undefined
+) => void
 
 /**
  * Gives each request an identifier, logs bugs with it, calls `record` and `log`, and adds the `common` headers. Each
@@ -40,16 +46,22 @@ export const identified = (
 (request) => {
   const start = performance.now()
   const id = idFor(request)
+  let application: ApplicationId | undefined
+  const onApplication = (id: ApplicationId): void => {
+    application = id
+  }
   const answer = ({ body, headers, status }: Response): Effect.Effect<Response> => {
     const response = { status, headers: Object.assign({}, headers, common, { "x-request-id": id }), body }
     const seconds = (performance.now() - start) / 1000
-    record(request, response, seconds)
-    return Option.isNone(log) ? Effect.succeed(response) : Effect.as(log.value(request, response, seconds), response)
+    record(request, response, seconds, application)
+    return Option.isNone(log)
+      ? Effect.succeed(response)
+      : Effect.as(log.value(request, response, seconds, application), response)
   }
   return Effect.flatMap(
     FiberRef.set(FiberRef.currentLogAnnotations, HashMap.set(unnamed, requestIdField, id)),
     () =>
-      Effect.matchCauseEffect(handler(Object.assign({}, request, { id })), {
+      Effect.matchCauseEffect(handler(Object.assign({}, request, { id, onApplication })), {
         onSuccess: answer,
         onFailure: (cause) =>
           Cause.isInterruptedOnly(cause)
@@ -60,7 +72,7 @@ export const identified = (
 }
 
 /** Writes the log line of a request, with its path but without its query. */
-export type RequestLog = (request: Request, response: Response, seconds: number) => Effect.Effect<void>
+export type RequestLog = (...of: Parameters<Record>) => Effect.Effect<void>
 
 /**
  * With `LOG_REQUESTS`, requests are logged at `info` and probes at `debug`; without it, all are logged at `debug`. None
@@ -71,12 +83,13 @@ export const makeLog = (
   routeOf: (path: string) => string
 ): Option.Option<RequestLog> => {
   if (!logRequests && LogLevel.greaterThan(logLevel, LogLevel.Debug)) return Option.none()
-  return Option.some(({ address, method, path }, { status }, seconds) => {
+  return Option.some(({ address, method, path }, { status }, seconds, application) => {
     const route = routeOf(path)
     const level = logRequests && !isProbe(route) ? LogLevel.Info : LogLevel.Debug
+    const from = application === undefined ? { client: address } : { client: address, client_id: application }
     return LogLevel.lessThan(level, logLevel) ? Effect.void : Effect.annotateLogs(
       Effect.logWithLevel(level, `${method} ${shownPath(path)} ${status}`),
-      { method, route, status, duration_ms: Math.round(seconds * 1000 * 100) / 100, client: address }
+      { method, route, status, duration_ms: Math.round(seconds * 1000 * 100) / 100, ...from }
     )
   })
 }

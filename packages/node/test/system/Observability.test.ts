@@ -84,6 +84,8 @@ it.scopedLive(
         const values = Object.fromEntries([
           "startlist_http_requests_total{method=\"PATCH\",route=\"/operator/v1/registrations/{id}\",status=\"200\"}",
           "startlist_http_requests_total{method=\"POST\",route=\"/api/v1/webhook_subscription\",status=\"201\"}",
+          "startlist_application_requests_total{application=\"1\",status=\"200\"}",
+          "startlist_application_requests_total{application=\"1\",status=\"401\"}",
           "startlist_tokens_issued_total",
           "startlist_tokens_rotated_total",
           "startlist_tokens_refused_total{grant_type=\"refresh_token\",reason=\"replaced\"}",
@@ -103,6 +105,8 @@ it.scopedLive(
         ].map((series) => [series, valueOf(series)]))
         expect(Object.values(values), JSON.stringify(values, null, 1)).toEqual([
           1,
+          1,
+          3,
           1,
           2,
           1,
@@ -229,6 +233,11 @@ it.scopedLive(
             headers: { "x-request-id": "one", "x-forwarded-for": "203.0.113.9" }
           })
         }
+        const client = await createApplication(service, await createUser(service, "platform"))
+        for (const client_secret of ["wrong", client.client_secret]) {
+          const fields = { client_id: String(client.client_id), client_secret, token: "x" }
+          await postForm(`${service.url}/oauth/introspect`, fields)
+        }
         await Promise.all([service.stop(), quiet.stop()])
         const requests = linesOf(service).filter(({ message }) => message.startsWith("GET "))
         expect(requests).toMatchObject([{
@@ -244,6 +253,9 @@ it.scopedLive(
           }
         }])
         expect(requests[0]?.annotations["duration_ms"]).toBeGreaterThan(0)
+        const introspections = linesOf(service).filter(({ message }) => message.startsWith("POST /oauth/introspect "))
+        expect(introspections.map(({ annotations: { client_id, status } }) => [status, client_id]))
+          .toEqual([[401, undefined], [200, client.client_id]])
         expect(service.stdout()).not.toContain("query-word")
         expect(quiet.stdout()).not.toContain("GET ")
       })

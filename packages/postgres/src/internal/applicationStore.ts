@@ -28,7 +28,8 @@ export const make = (
   seal: Seal.Service
 ): Effect.Effect<ApplicationStore.Service> =>
   Effect.gen(function*() {
-    const columns = "id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, state, epoch, links"
+    const columns = `id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, state, epoch, links,
+      requests_per_minute`
     const find = Batch.statement(
       `${p}application_find`,
       (isAlone) => `SELECT ${columns} FROM ${p}applications WHERE ${Batch.isAmong("id", "bigint", isAlone)}`
@@ -71,7 +72,7 @@ export const make = (
       name: `${p}application_save`,
       text: `UPDATE ${p}applications SET version = $2::integer, owner_id = $3::bigint, name = $4::text,
           redirect_uris = $5::json, require_pkce = $6::boolean, secrets = $7::json, state = $8::"char", epoch = $9::integer,
-          links = $10::json
+          links = $10::json, requests_per_minute = $11::integer
         WHERE id = $1::bigint AND version = $2::integer - 1 RETURNING id`
     }
 
@@ -119,7 +120,19 @@ export const make = (
           query(saveSigning, [applicationId, version, sealedOf(seal, applicationId, secrets)]),
           (rows) => rows.length === 1 ? Effect.void : new Conflict()
         ),
-      save: ({ epoch, id, links, name, ownerId, redirectUris, requirePkce, secrets, state, version }) =>
+      save: ({
+        epoch,
+        id,
+        links,
+        name,
+        ownerId,
+        redirectUris,
+        requestsPerMinute = null,
+        requirePkce,
+        secrets,
+        state,
+        version
+      }) =>
         transaction(Effect.gen(function*() {
           if (state !== "ended" && (yield* query(hold, [ownerId])).length === 0) return yield* new Conflict()
           const rows = yield* query(save, [
@@ -132,7 +145,8 @@ export const make = (
             secretsOf(secrets),
             stateLetterOf[state],
             epoch,
-            linksOf(links)
+            linksOf(links),
+            requestsPerMinute
           ])
           if (rows.length !== 1) return yield* new Conflict()
         }))

@@ -20,6 +20,7 @@ interface Key {
 interface FoundRow extends GrantRow {
   readonly state: StateLetter
   readonly epoch: number
+  readonly requests_per_minute: number | null
 }
 
 interface SavedRow {
@@ -28,10 +29,13 @@ interface SavedRow {
   readonly queued: number
 }
 
-const toFound = (row: FoundRow): Found => ({
-  grant: toGrant(row),
-  application: { state: toState[row.state], epoch: row.epoch }
-})
+const toFound = (row: FoundRow): Found => {
+  const [state, epoch, limit] = [toState[row.state], row.epoch, row.requests_per_minute]
+  return {
+    grant: toGrant(row),
+    application: limit === null ? { state, epoch } : { state, epoch, requestsPerMinute: limit }
+  }
+}
 
 const textOf = ({ applicationId, userId }: Key): string => `${applicationId}:${userId}`
 
@@ -43,7 +47,7 @@ export const make = (database: Database.Service): Effect.Effect<GrantStore.Servi
     const { lookup, shardOf, usersParameter } = dialect
     const ofBatch = (isAlone: boolean) => dialect.ofUsers("g.user_id", Batch.nextParameter(keyColumns, isAlone))
     const findStatement = Batch.statement(`${p}grant_find`, (isAlone) => `
-      SELECT ${columns}, a.state, a.epoch FROM (${Batch.rowsText(keyColumns, isAlone)}) i
+      SELECT ${columns}, a.state, a.epoch, a.requests_per_minute FROM (${Batch.rowsText(keyColumns, isAlone)}) i
       ${
       lookup(
         "grants",

@@ -62,6 +62,7 @@ export interface ApplicationRow {
   readonly state: StateLetter
   readonly epoch: number
   readonly links: Links | null
+  readonly requests_per_minute: number | null
 }
 
 export const toApplication = (row: ApplicationRow): Application => ({
@@ -74,6 +75,7 @@ export const toApplication = (row: ApplicationRow): Application => ({
   redirectUris: row.redirect_uris,
   requirePkce: row.require_pkce,
   ...(row.links === null ? {} : { links: row.links }),
+  ...(row.requests_per_minute === null ? {} : { requestsPerMinute: row.requests_per_minute }),
   // Programs before this one stored no numbers.
   secrets: row.secrets.map(([hash, expiresAt, number], place, { length }) => ({
     number: number ?? length - place,

@@ -169,6 +169,11 @@ const pausedByOperator = (p: string): ReadonlyArray<string> => [
   `ALTER TABLE ${p}subscriptions ADD COLUMN paused_by_operator boolean NOT NULL DEFAULT false`
 ]
 
+/** `0008`: the maximum number of requests of an application in a minute. */
+const requestLimits = (p: string): ReadonlyArray<string> => [
+  `ALTER TABLE ${p}applications ADD COLUMN requests_per_minute integer`
+]
+
 /** The statements of each migration by number and name, in order. `prefix` begins every name. */
 const steps: Readonly<Record<string, (prefix: string) => ReadonlyArray<string>>> = {
   "0001_initial": initial,
@@ -177,7 +182,8 @@ const steps: Readonly<Record<string, (prefix: string) => ReadonlyArray<string>>>
   "0004_repeats": repeats,
   "0005_first_secret": firstSecret,
   "0006_people": people,
-  "0007_paused_by_operator": pausedByOperator
+  "0007_paused_by_operator": pausedByOperator,
+  "0008_request_limits": requestLimits
 }
 
 /** Tables of earlier steps whose definition a step changes. */
@@ -185,7 +191,8 @@ const changed: Readonly<Record<string, string>> = {
   "0003_event_order": "deliveries",
   "0004_repeats": "deliveries",
   "0005_first_secret": "applications",
-  "0007_paused_by_operator": "subscriptions"
+  "0007_paused_by_operator": "subscriptions",
+  "0008_request_limits": "applications"
 }
 
 /** Changes with the schema, or with the name of a migration. */

@@ -68,20 +68,30 @@ export const recordLaws: LawGroup<Stores> = {
       const [website, empty] = [{ website: "https://app.example.test" }, { ...app, links: {}, version: 2 }]
       yield* f.applications.save(empty)
       same(yield* f.applications.find(app.id), empty, "empty links")
-      yield* f.applications.save({ ...app, links: website, version: 3 })
+      const limited = { ...app, links: website, requestsPerMinute: 600, version: 3 }
+      const limit = Effect.map(
+        f.grants.find(app.id, owner.id),
+        Option.map(({ application }) => application.requestsPerMinute ?? 0)
+      )
+      yield* f.grant(app, owner)
+      yield* f.applications.save(limited)
+      same(yield* f.applications.find(app.id), limited)
+      same(yield* limit, Option.some(600), "the limit beside a grant")
       yield* f.applications.save(withoutLinks)
       same(yield* f.applications.find(app.id), withoutLinks)
+      same(yield* limit, Option.some(0), "no limit beside a grant")
       const party = Option.some(owner.id)
       const registration = { ...yield* f.registration(owner), version: 3 }
       const parties = { athleteId: owner.id, organizerId: party, clubId: party, platformUserId: party }
       yield* f.registrations.save({ ...registration, parties, version: 2 }, [])
       yield* f.registrations.save(registration, [])
       same(yield* f.registrations.find(registration.id), registration)
-      const grant = { ...f.newGrant(app, owner), version: 2 }
+      const member = yield* f.user()
+      const grant = { ...f.newGrant(app, member), version: 2 }
       const codes = [f.code({ state: Option.some("state"), challenge: Option.some("challenge") })]
-      yield* f.grant(app, owner, { codes, refresh: Option.some(f.refresh()) })
+      yield* f.grant(app, member, { codes, refresh: Option.some(f.refresh()) })
       yield* f.grants.save(only(grant))
-      same(yield* f.findGrant(app.id, owner.id), grant)
+      same(yield* f.findGrant(app.id, member.id), grant)
     }),
     storeLaw("the longest texts are stored, with one, two or four bytes for each character", function*(f) {
       const { app, subscription } = yield* f.subscribed

@@ -76,7 +76,7 @@ export const insertApplication: MakeCall = ({ model, now, users }, by, draw) => 
 export const saveApplication: MakeCall = (subjects, by, draw) => {
   const before = applicationOf(subjects, draw)
   if (before === undefined) return undefined
-  const { links: _, ...withoutLinks } = before
+  const { links: _, requestsPerMinute: __, ...withoutLinks } = before
   const next: Application = {
     ...draw.choice<() => Omit<Application, "version">>(
       () => ({
@@ -85,6 +85,7 @@ export const saveApplication: MakeCall = (subjects, by, draw) => {
         redirectUris: [`https://${before.version}.test`],
         requirePkce: !before.requirePkce,
         links: { logo: `https://${before.version}.test` },
+        requestsPerMinute: 1 + draw.number(999),
         secrets: [{ ...first, hash: by.hash() }]
       }),
       () => ({ ...before, state: before.state === "active" ? "suspended" : "active" }),

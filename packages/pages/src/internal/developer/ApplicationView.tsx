@@ -14,12 +14,13 @@ import { LiveSecrets, nextOf } from "./SecretViews.tsx"
 import { SettingsFields, SettingsProblem } from "./ApplicationsView.tsx"
 import { WebhookCard, type WebhookProblem } from "./WebhookCard.tsx"
 
-const Figures = ({ connected: { lastUse, users }, context: { frame }, hours }: {
+const Figures = ({ connected: { lastUse, users }, context: { application, frame }, hours }: {
   readonly connected: Connected
   readonly context: ApplicationContext
   readonly hours: ReadonlyArray<AttemptHour>
 }) => {
   const { developer: { figures } } = textsIn(frame.locale)
+  const { requestsPerMinute: limit } = application
   const failed = hours.reduce((sum, hour) => sum + hour.failed, 0)
   const attempts = hours.reduce((sum, { delivered }) => sum + delivered, failed)
   return (
@@ -35,7 +36,8 @@ const Figures = ({ connected: { lastUse, users }, context: { frame }, hours }: {
               onSome: (at) => <Instant at={at} locale={frame.locale} />
             })
           ],
-          [figures.failures, figures.rate(failed, attempts)]
+          [figures.failures, figures.rate(failed, attempts)],
+          ...(limit === undefined ? [] : [[figures.limit, figures.perMinute(limit)] as const])
         ]}
       />
     </section>

@@ -148,6 +148,8 @@ export const developer = {
     count: (users: number, isAll: boolean) => isAll ? number(users) : `${number(users)} or more`,
     lastUse: "Last token issued",
     never: "not yet",
+    limit: "Limit, set by the operator",
+    perMinute: (requests: number) => `${number(requests)} ${requests === 1 ? "request" : "requests"} per minute`,
     failures: "Failed attempts, 24 hours",
     rate: (failed: number, attempts: number) =>
       attempts === 0 ? "no attempt" : `${percent(failed / attempts)} (${number(failed)} of ${number(attempts)})`

@@ -143,6 +143,8 @@ export const developer: Texts["developer"] = {
     count: (users, isAll) => isAll ? number(users) : `${number(users)} ou plus`,
     lastUse: "Dernier jeton émis",
     never: "pas encore",
+    limit: "Limite, fixée par l’exploitant",
+    perMinute: (requests) => `${number(requests)} ${requests === 1 ? "requête" : "requêtes"} par minute`,
     failures: "Tentatives en échec, 24 heures",
     rate: (failed, attempts) =>
       attempts === 0 ? "aucune tentative" : `${percent(failed / attempts)} (${number(failed)} sur ${number(attempts)})`

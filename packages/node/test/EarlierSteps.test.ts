@@ -37,7 +37,8 @@ const rows: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string
     "0004_repeats": [],
     "0005_first_secret": [],
     "0006_people": [],
-    "0007_paused_by_operator": []
+    "0007_paused_by_operator": [],
+    "0008_request_limits": []
   },
   startlist_service_migrations: {
     "0001_initial": [

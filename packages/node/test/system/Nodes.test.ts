@@ -116,6 +116,22 @@ layer(nodes)("two nodes", (it) => {
   )
 
   it.effect(
+    "the limit of an application holds for both together, from the answer to its change on",
+    on(async (one, other) => {
+      const { athlete, client } = await prepare(one)
+      const { access_token } = await obtainTokens(one, client, athlete)
+      const limit = (requests_per_minute: number | null) =>
+        operate(one, "POST", `/applications/${client.client_id}/limit`, { requests_per_minute })
+      const statuses = () => inParallel(20, one, other, (service) => athleteStatus(service, access_token))
+      await limit(7)
+      const limited = await statuses()
+      expect([count(limited, 200), count(limited, 429)]).toEqual([7, 13])
+      await limit(null)
+      expect(count(await statuses(), 200)).toBe(20)
+    })
+  )
+
+  it.effect(
     "a lost response is repeated by the other node, byte for byte",
     on(async (one, other) => {
       const { athlete, client } = await prepare(one)

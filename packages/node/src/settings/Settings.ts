@@ -47,7 +47,7 @@ export const settings = {
     "DATABASE_URL",
     Setting.databaseUrl,
     "none",
-    "`postgres://user:password@host:port/database?sslmode=…`. Without it, the service uses the embedded database in `DATA_DIR`. You can name several servers: `host1:port,host2:port`. The service connects to the server that takes writes ([high availability](high-availability.md))."
+    "`postgres://user:password@host:port/database?sslmode=…`. Without it, the service uses the embedded database in `DATA_DIR`. You can name several servers: `host1:port,host2:port`. The service connects to the server that takes writes ([standbys](scaling.md#survive-the-loss-of-a-database-server))."
   ),
   databaseConnections: setting(
     "DATABASE_CONNECTIONS",
@@ -59,7 +59,7 @@ export const settings = {
     "PREPARED_STATEMENTS",
     Setting.flag,
     true,
-    "Set `off` behind a pooler that gives each transaction another connection, such as PgBouncer in transaction mode ([consequences](high-availability.md#pgbouncer))."
+    "Set `off` behind a pooler that gives each transaction another connection, such as PgBouncer in transaction mode ([consequences](scaling.md#pgbouncer))."
   ),
   dataDir: setting(
     "DATA_DIR",

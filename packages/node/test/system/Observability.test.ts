@@ -144,8 +144,8 @@ it.scopedLive(
 
 /** Expects that the guide names every metric that is served, and no other. */
 const checkPage = (served: ReadonlyMap<string, ReadonlySet<string>>) => {
-  const page = readFileSync(new URL("../../../../docs/operations/README.md", import.meta.url), "utf8")
-  const rows = page.split("\n").filter((line) => line.startsWith("| `"))
+  const page = readFileSync(new URL("../../../../docs/configuration.md", import.meta.url), "utf8")
+  const rows = (page.split("## Metrics")[1] ?? "").split("\n").filter((line) => line.startsWith("| `"))
   const named = rows.flatMap((row) =>
     [...(row.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, name]) => `startlist_${name}`)
   )

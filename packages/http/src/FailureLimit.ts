@@ -1,4 +1,8 @@
-/** Limits on failures: the number of failed attempts before the next one must wait. */
+/**
+ * Limits on failures: the number of failed attempts before the next one must wait.
+ *
+ * Not `rate-limiter-flexible`, which stores an entry and a timer for every key: attackers could fill the memory.
+ */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"

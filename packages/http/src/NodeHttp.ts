@@ -1,4 +1,8 @@
-/** The binding to `node:http`: reads a request, runs the handler, writes its response. */
+/**
+ * The binding to `node:http`: reads a request, runs the handler, writes its response.
+ *
+ * Not the server of `@effect/platform`: its request, span and response take 70 to 200 µs, several times as long as a refresh.
+ */
 import { Buffer } from "node:buffer"
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
 import * as Cause from "effect/Cause"

@@ -1,4 +1,8 @@
-/** Migrates the tables. Any number of nodes may do so at the same time. */
+/**
+ * Migrates the tables. Any number of nodes may do so at the same time.
+ *
+ * Not `Migrator` of `@effect/sql`: several sets of steps share a database, and a step waits for its lock only shortly.
+ */
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

@@ -1,4 +1,7 @@
-/** The attempts of one worker: begins them, ends them at their timeout, and decides their outcomes. */
+/**
+ * The attempts of one worker: begins them, ends them at their timeout, and decides their outcomes. One timer serves all:
+ * `AbortSignal.timeout` for each attempt nearly halves the rate.
+ */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import type * as DateTime from "effect/DateTime"

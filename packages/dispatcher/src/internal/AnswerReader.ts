@@ -3,7 +3,7 @@
  * each violation is an `UnreadableAnswer`, never a bug of this program.
  *
  * Not a library: an assertion of undici that a status of `000` reached made Node 20 parse the whole bundle to name it,
- * and a request with `node:http` takes more than twice the processor time (docs/decisions.md).
+ * and a request with `node:http` takes more than twice the processor time.
  */
 
 /** Why an answer cannot be read. `incomplete`: the connection ended first. */

@@ -1,4 +1,7 @@
-/** A setting of the service: a variable, the kind of its values, its default, and its meaning. */
+/**
+ * A setting of the service: a variable, the kind of its values, its default, and its meaning. Not `Config` of Effect:
+ * messages say what was expected, find misspelt names, and quote no secret.
+ */
 import { isIP } from "node:net"
 import * as Arr from "effect/Array"
 import * as Duration from "effect/Duration"

@@ -4,6 +4,8 @@
  * The input of a batched statement is one JSON array of rows, and that of a single row is one parameter per column. The rest
  * of the statement is the same. A single row takes two thirds of the time, because there is no JSON to parse and no set to
  * join.
+ *
+ * Not `RequestResolver` of Effect: with it, one process made 2 300 lookups per second instead of 80 000.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,7 @@
-/** A pool of connections to PostgreSQL, with direct statements: prepared, without spans, with a deadline. */
+/**
+ * A pool of connections to PostgreSQL, with direct statements: prepared, without spans, with a deadline. `pg` knows one
+ * server: this finds the one that takes writes, as libpq does.
+ */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 
 /** A law that did not hold. */
 export interface Violation {
-  /** Its number in `docs/laws.md`. */
+  /** Its number in `docs/security.md`. */
   readonly law: number
   /** The observation that breaks the law. */
   readonly message: string

@@ -223,7 +223,7 @@ export const requirements: ReadonlyArray<Requirement> = [
     "10.3",
     "MUST",
     "stored tokens and secrets are confidential",
-    "only hashes are stored: law 10 in docs/laws.md"
+    "only hashes are stored: law 10 in docs/security.md"
   ),
   notApplicable(
     "4.2",

@@ -207,7 +207,7 @@ const tokens: ReadonlyArray<Requirement> = [
     "4.9.2",
     "MUST",
     "stored tokens are protected like other secrets",
-    "only hashes are stored: law 10 in docs/laws.md"
+    "only hashes are stored: law 10 in docs/security.md"
   ),
   notApplicable(
     "4.10.2",

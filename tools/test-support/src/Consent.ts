@@ -91,9 +91,10 @@ export const obtainTokens = async (
   service: { readonly url: string },
   client: Client,
   user: Person,
-  wanted: Wanted = {}
+  wanted: Wanted = {},
+  browser: Browser = new Browser()
 ): Promise<Tokens> => {
-  const back = await consent(authorizeUrl(service, client, wanted), user)
+  const back = await consent(authorizeUrl(service, client, wanted), user, "allow", browser)
   const response = await exchange(service, client, back.searchParams.get("code") ?? "")
   if (response.status !== 200) throw new Error(`no tokens but ${response.status}: ${await response.text()}`)
   return await response.json()

@@ -125,7 +125,6 @@ export const runProgram = (
           log.push(() => "(interrupted during a statement)")
           yield* interruptedAtRandom(call.run, millis)
           judge([], [call.unanswered])
-          // A database may complete a statement later. Then the repetition waits for it, or makes it void.
           return yield* measure(prepared)
         }
         const left = order.slice(at % order.length)
@@ -137,8 +136,10 @@ export const runProgram = (
           const exit = yield* interruptAt(call.run, stop)
           const unanswered = call.unanswered ?? (call.recovered && (yield* call.recovered))
           judge(...Exit.isSuccess(exit) ? [[exit.value]] : [[], ...unanswered ? [[unanswered]] : []])
-          // A database may still be busy with the call.
-          if (between > 0) yield* Effect.sleep(2 * millis)
+          // A database may still be busy with a statement of the call, which nothing shows from outside. A repetition waits for
+          // it, or makes it void.
+          if (between > 0 && call.isOnce === true) return yield* measure(prepared)
+          if (between > 0) yield* Effect.sleep(Math.max(10, 4 * millis))
           yield* tellApart(by)
           if (models.all.length > 1 || models.all.some((one) => before.every((other) => !one.isLike(other)))) return
         }

@@ -35,6 +35,7 @@ export interface World {
 }
 
 interface Session {
+  readonly browser: Browser
   readonly session: string
   readonly csrf: string
 }
@@ -48,7 +49,7 @@ const openSession = async (service: MeasuredService, user?: Person): Promise<Ses
   const form = theForm(page, ({ action, fields }) => fields.has("csrf") && /\/log(?:in|out)$/.test(action))
   const cookies = await browser.jar.getCookies(service.url)
   const session = cookies.find(({ key }) => key === "startlist_session")?.value ?? ""
-  return { session, csrf: form.fields.get("csrf") ?? "" }
+  return { browser, session, csrf: form.fields.get("csrf") ?? "" }
 }
 
 const isSignedIn = async (service: MeasuredService, { session }: Session): Promise<boolean> => {
@@ -78,17 +79,23 @@ export const makeWorld = async (service: MeasuredService): Promise<World> => {
     return { athlete, registration: await createRegistration(service, parties) }
   }
   let { athlete, registration } = await newAthlete()
+  /** Consents use the sessions of requests, because sign-ins of an account are limited. */
+  let sessions = {
+    nobody: await openSession(service),
+    athlete: await openSession(service, athlete),
+    spare: await openSession(service, athlete)
+  }
   /** An application with its own owner, because the subscriptions of one owner are limited. */
   const newAccess = async () => {
     const owner = await createUser(service, "platform")
+    const session = await openSession(service, owner)
     const client = await createApplication(service, owner, [redirectUri])
-    const tokens = await obtainTokens(service, client, athlete)
-    const platformTokens = await obtainTokens(service, client, owner)
+    const tokens = await obtainTokens(service, client, athlete, {}, sessions.spare.browser)
+    const platformTokens = await obtainTokens(service, client, owner, {}, session.browser)
     const subscribed = await subscribe(service, platformTokens.access_token, callback.url)
     if (subscribed.status !== 201) throw new Error(`no subscription: ${await subscribed.text()}`)
     await changeRegistration(service, registration, { registration_status: `changed ${client.client_id}` })
     const { body } = await operate(service, "GET", `/deliveries?client_id=${client.client_id}`)
-    const session = await openSession(service, owner)
     return { owner, session, client, tokens, platformTokens, delivery: Number(body.deliveries[0].id) }
   }
 
@@ -106,7 +113,8 @@ export const makeWorld = async (service: MeasuredService): Promise<World> => {
   }
 
   const newCode = async (client: Client): Promise<string> =>
-    (await consent(authorizeUrl(service, client, { state: "a state" }), athlete)).searchParams.get("code") ?? ""
+    (await consent(authorizeUrl(service, client, { state: "a state" }), athlete, "allow", sessions.spare.browser))
+      .searchParams.get("code") ?? ""
 
   let renewals = 0
   /** A user for password guesses, so that limits on sign-in do not affect other users. */
@@ -114,11 +122,6 @@ export const makeWorld = async (service: MeasuredService): Promise<World> => {
   let access = await newAccess()
   let spare = await newAccess()
   let code = await newCode(access.client)
-  let sessions = {
-    nobody: await openSession(service),
-    athlete: await openSession(service, athlete),
-    spare: await openSession(service, athlete)
-  }
 
   const basicOf = ({ client_id, client_secret }: Client) =>
     Buffer.from(`${client_id}:${client_secret}`).toString("base64")
@@ -183,13 +186,6 @@ export const makeWorld = async (service: MeasuredService): Promise<World> => {
       renewals++
       guest = await createUser(service, "athlete")
       if (!await isActive(service, athlete)) ({ athlete, registration } = await newAthlete())
-      if (!await isActive(service, access.owner) || !await isGood(access)) access = await newAccess()
-      if (!await isGood(spare)) spare = await newAccess()
-      code = await newCode(access.client).catch(async () => {
-        // Its settings were changed, to ask for PKCE for example.
-        access = await newAccess()
-        return newCode(access.client)
-      })
       const renewed = async (session: Session, user: Person): Promise<Session> =>
         await isSignedIn(service, session) ? session : await openSession(service, user)
       sessions = {
@@ -197,6 +193,13 @@ export const makeWorld = async (service: MeasuredService): Promise<World> => {
         athlete: await renewed(sessions.athlete, athlete),
         spare: await renewed(sessions.spare, athlete)
       }
+      if (!await isActive(service, access.owner) || !await isGood(access)) access = await newAccess()
+      if (!await isGood(spare)) spare = await newAccess()
+      code = await newCode(access.client).catch(async () => {
+        // Its settings were changed, to ask for PKCE for example.
+        access = await newAccess()
+        return newCode(access.client)
+      })
       access = { ...access, session: await renewed(access.session, access.owner) }
       keep()
     },

@@ -1,6 +1,7 @@
 /** A program under comparison. It measures one round in fresh processes, with a fresh database if it needs one. */
 import { join } from "node:path"
 import * as Cleanup from "./Cleanup.ts"
+import * as Cpu from "./Cpu.ts"
 import * as Database from "./Database.ts"
 import * as Load from "./Load.ts"
 import type { Effort, Measurement } from "./Measurement.ts"
@@ -28,12 +29,16 @@ export interface Server extends Pick<Contender, "name" | "role"> {
   readonly build?: string | undefined
 }
 
-const provide = async (
-  storage: Server["storage"]
-): Promise<{ readonly where: ReadonlyArray<string>; readonly remove: () => Promise<void> }> => {
+interface Storage {
+  readonly where: ReadonlyArray<string>
+  readonly databasePid?: number | undefined
+  readonly remove: () => Promise<void>
+}
+
+const provide = async (storage: Server["storage"]): Promise<Storage> => {
   if (storage === "database") {
-    const { drop, url } = await Database.fresh()
-    return { where: [url], remove: drop }
+    const { drop, serverPid, url } = await Database.fresh()
+    return { where: [url], databasePid: serverPid, remove: drop }
   }
   if (storage === "folder") {
     const { path, remove } = Cleanup.temporaryFolder()
@@ -45,9 +50,9 @@ const provide = async (
 /** Starts a server under test and stops it after `use`. Checks first that it does the work, unless it is a limit. */
 export const serving = async <A>(
   { args, build, env = {}, node, program, role, storage }: Omit<Server, "name">,
-  use: (running: Process.Running<Protocol.Ready>) => Promise<A>
+  use: (running: Process.Running<Protocol.Ready>, databasePid: number | undefined) => Promise<A>
 ): Promise<A> => {
-  const { remove, where } = await provide(storage)
+  const { databasePid, remove, where } = await provide(storage)
   try {
     const running = await Process.start<Protocol.Ready>(`servers/${program}`, [...args, ...where], "measured", {
       build,
@@ -56,7 +61,7 @@ export const serving = async <A>(
     })
     try {
       if (role !== "limit") await Protocol.probe(running.ready)
-      return await use(running)
+      return await use(running, databasePid)
     } finally {
       await running.stop()
     }
@@ -72,7 +77,12 @@ export const server = (
 ): Contender => ({
   name: options.name,
   role: options.role,
-  measure: (effort) => serving(options, ({ ready }) => Load.run(ready.port, conversations(ready), effort))
+  measure: (effort) =>
+    serving(options, ({ pid, ready }, databasePid) =>
+      Load.run(ready.port, conversations(ready), effort, {
+        process: Cpu.ofProcess(pid),
+        database: databasePid === undefined ? undefined : Cpu.ofFamily(databasePid)
+      }))
 })
 
 export interface Work extends Pick<Contender, "name" | "role"> {

@@ -40,6 +40,8 @@ const serverWith = (changed: Settings): Promise<PostgresServer.PostgresServer> =
 /** An empty database. */
 export interface Fresh {
   readonly url: string
+  /** The first process of a server on this machine. */
+  readonly serverPid?: number | undefined
   /** Runs statements, for preparations. */
   readonly query: <Row extends Pg.QueryResultRow>(text: string, values?: ReadonlyArray<unknown>) => Promise<Array<Row>>
   /** Analyzes the tables and makes a checkpoint, so that neither happens during a measurement. */
@@ -59,7 +61,7 @@ const withClient = async <A>(url: string, use: (client: Pg.Client) => Promise<A>
 
 /** Creates an empty database on a server with these settings in addition to `settings`. */
 export const fresh = async (changed: Settings = {}): Promise<Fresh> => {
-  const { urlOf } = await serverWith(changed)
+  const { pid, urlOf } = await serverWith(changed)
   const name = `bench_${++made}`
   await withClient(urlOf("postgres"), (client) => client.query(`CREATE DATABASE ${name}`))
   const query: Fresh["query"] = (text, values) =>
@@ -71,6 +73,7 @@ export const fresh = async (changed: Settings = {}): Promise<Fresh> => {
   await settle()
   return {
     url: urlOf(name),
+    serverPid: pid(),
     query,
     settle,
     drop: async () => {

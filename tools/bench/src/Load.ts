@@ -1,6 +1,7 @@
 /** A load generator with little CPU time of its own: keep-alive sockets, one request in flight on each. */
 import { connect, type Socket } from "node:net"
-import { type Effort, makeStopwatch, type Measurement } from "./Measurement.ts"
+import type * as Cpu from "./Cpu.ts"
+import { type Clocks, type Effort, makeStopwatch, type Measurement } from "./Measurement.ts"
 
 /** The requests of one connection. */
 export interface Conversation {
@@ -45,13 +46,14 @@ const talk = (socket: Socket, { accepts, next }: Conversation, ended: (began: nu
     socket.on("connect", send)
   })
 
-/** Requests per second and their latencies, of a warm server. */
+/** Requests per second, their latencies and, with clocks, their CPU time, of a warm server. */
 export const run = async (
   port: number,
   conversations: ReadonlyArray<Conversation>,
-  effort: Effort
+  effort: Effort,
+  clocks?: Clocks<Cpu.Clock>
 ): Promise<Measurement> => {
-  const { ended, result } = makeStopwatch(effort)
+  const { ended, result } = makeStopwatch(effort, clocks)
   await Promise.all(
     conversations.map((conversation) => talk(connect(port, "127.0.0.1").setNoDelay(), conversation, ended))
   )

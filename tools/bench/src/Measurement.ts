@@ -1,4 +1,5 @@
 /** The result of one contender in one round, and summaries of rounds. */
+import type * as Cpu from "./Cpu.ts"
 
 /** Milliseconds. */
 export interface Latency {
@@ -10,6 +11,14 @@ export interface Latency {
 export interface Measurement {
   readonly perSecond: number
   readonly latency?: Latency
+  /** CPU time for each call in microseconds, by clock. */
+  readonly cpu?: Clocks<number> | undefined
+}
+
+/** Something of the measured process and, where there is one, of its database server. */
+export interface Clocks<A> {
+  readonly process: A
+  readonly database?: A | undefined
 }
 
 /** Duration and number of measurements. */
@@ -41,8 +50,13 @@ export const latencyOf = (samples: ReadonlyArray<number>): Latency => {
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) }
 }
 
-/** Counts calls and their latencies: first those of the warm-up, then those that are measured. */
-export const makeStopwatch = ({ seconds, warmUpCalls, warmUpSeconds }: Effort) => {
+/**
+ * Counts calls and their latencies: first those of the warm-up, then those that are measured. With clocks, also their CPU time.
+ */
+export const makeStopwatch = ({ seconds, warmUpCalls, warmUpSeconds }: Effort, clocks?: Clocks<Cpu.Clock>) => {
+  const times = (): Clocks<number> | undefined => clocks && { process: clocks.process(), database: clocks.database?.() }
+  let began: ReturnType<typeof times>
+  let ended: ReturnType<typeof times>
   const warm = performance.now() + warmUpSeconds * 1000
   const samples: Array<number> = []
   let count = 0
@@ -51,21 +65,29 @@ export const makeStopwatch = ({ seconds, warmUpCalls, warmUpSeconds }: Effort) =
   let until = Number.POSITIVE_INFINITY
   return {
     /**
-     * Records the end of a call that began at `began`, with its amount of work. Returns whether to make another call.
+     * Records the end of a call that began at `start`, with its amount of work. Returns whether to make another call.
      */
-    ended: (began: number, done = 1): boolean => {
+    ended: (start: number, done = 1): boolean => {
       const now = performance.now()
       if (from === Number.POSITIVE_INFINITY) {
         if (--left <= 0 || now >= warm) {
+          began = times()
           from = now
           until = now + seconds * 1000
         }
       } else if (now < until) {
-        samples.push(now - began)
+        samples.push(now - start)
         count += done
-      }
+      } else ended ??= times()
       return now < until
     },
-    result: (): Measurement => ({ perSecond: count / seconds, latency: latencyOf(samples) })
+    result: (): Measurement => {
+      const rates = { perSecond: count / seconds, latency: latencyOf(samples) }
+      if (began === undefined || ended === undefined) return rates
+      const database = began.database === undefined || ended.database === undefined
+        ? undefined
+        : (ended.database - began.database) / count
+      return { ...rates, cpu: { process: (ended.process - began.process) / count, database } }
+    }
   }
 }

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Description } from "./Machine.ts"
 import type { Effort } from "./Measurement.ts"
-import type { Judged, Scenario, Table } from "./Scenario.ts"
+import type { Beside, Judged, Scenario, Table } from "./Scenario.ts"
 
 /** The result of one run of a scenario, and its machine. */
 interface Section {
@@ -29,13 +29,9 @@ const row = (cells: ReadonlyArray<string>): string => `| ${cells.join(" | ")} |`
 /** Aligns numbers to the right. */
 const rule = (columns: ReadonlyArray<string>): string => row(columns.map((_, index) => index === 0 ? "---" : "---:"))
 
-/** A goal and its result as a sentence: "Startlist has 2.98 times the rate of …. The goal was at least 5." */
-const sentence = ({ goal, result }: Judged): string => {
-  const [, subject, bound, rest] =
-    /^(?:(.+): )?(at (?:least|most) [\d.]+) (times the (?:rate|latency) of .+)$/.exec(goal) ?? []
-  if (bound === undefined) return `Measured: ${result}. Goal: ${goal}.`
-  return `${subject ?? "Startlist"} has ${result} ${rest}. The goal was ${bound}.`.replaceAll(", Node v", " on Node ")
-}
+/** A goal and its result: "Startlist on Node 20: 2.98 times the rate of …. The goal was at least 5." */
+const sentence = ({ goal, result, what }: Judged): string =>
+  `${what}: ${result}. The goal was ${goal}.`.replaceAll(", Node v", " on Node ")
 
 const judged = (goal: Judged): string => `- ${goal.isReached ? "Reached" : "**Not reached**"}: ${sentence(goal)}`
 
@@ -81,19 +77,38 @@ const missed = (scenarios: ReadonlyArray<Scenario>, results: Results): ReadonlyA
     )
   )
 
+const beside = (found: Beside | undefined): string =>
+  found === undefined ? "–" : `${found.ratio} ${found.name}`.replaceAll(", Node v", " on Node ")
+
+/** One row for each table that compares contenders. */
+const summary = (scenarios: ReadonlyArray<Scenario>, results: Results): ReadonlyArray<string> => [
+  "| work | ours, as a ratio of | beside the best peer | beside the limit |",
+  "| --- | --- | --- | --- |",
+  ...scenarios.flatMap(({ name, title }) =>
+    (results[name]?.tables ?? []).flatMap(({ summary, title: table }) =>
+      summary?.peer === undefined && summary?.limit === undefined
+        ? []
+        : [row([`${title}: ${table}`, summary.by, beside(summary.peer), beside(summary.limit)])]
+    )
+  ),
+  ""
+]
+
 const document = (scenarios: ReadonlyArray<Scenario>, results: Results): string => {
   const first = scenarios.map(({ name }) => results[name]).find((found) => found !== undefined)
   const failures = missed(scenarios, results)
   return [
     "# Benchmarks",
     "",
-    "This page shows how fast Startlist is, beside its peers and a limit. `npm run bench` writes it; `npm run bench -- NAME…`",
-    "measures some scenarios again, and `-- --quick` all of them in less time. Do not edit it by hand.",
+    "How fast Startlist is, beside its peers and a limit. `npm run bench` writes this page; `npm run bench -- NAME…` measures",
+    "some scenarios or groups (`cpu`) again, and `-- --quick` all of them in less time. Do not edit it by hand.",
+    "",
+    ...summary(scenarios, results),
+    "A ratio of CPU time below 1 is good, a ratio of rates above 1. CPU time per request is what an operator pays, and it varies",
+    "by a few percent on a machine whose rates vary by a factor of two.",
     "",
     "- Startlist, its peers and the limit alternate (A B A B …). Each round uses fresh processes and databases, after a warm-up.",
-    "- A figure is the median of the rounds, with their range. Percentiles are medians of the percentiles of the rounds.",
-    "- Read the ratios rather than the figures, because the speed of the machine changes from minute to minute. A ratio is the",
-    "  median of the ratios of the rounds.",
+    "- A figure is the median of the rounds. A ratio is the median of the ratios of the rounds.",
     "- Every answer is checked. A server that accepts a wrong secret, an unknown token or a replaced token is not measured.",
     "- A limit does not do the work. It shows the best possible result.",
     "- Peers do the same work with the same lifetimes and 256-bit tokens, and store only fingerprints. Their stores are the",
@@ -102,17 +117,17 @@ const document = (scenarios: ReadonlyArray<Scenario>, results: Results): string 
     "## The machine",
     "",
     ...machine(first?.machine ?? {}),
-    ...failures.length === 0 ? [] : ["## Goals that were not reached", "", ...failures, ""],
-    ...scenarios.flatMap((scenario) => section(scenario, results[scenario.name], first))
+    ...scenarios.flatMap((scenario) => section(scenario, results[scenario.name], first)),
+    ...failures.length === 0 ? [] : ["## Goals that were not reached", "", ...failures, ""]
   ].join("\n")
 }
 
 /** Rows of the table in the README: what is measured, its scenario, and the starts of the names of other contenders. */
 const ratios = [
-  ["refresh a token, on PostgreSQL", "refresh-postgres", ["oidc-provider", "@node-oauth"]],
-  ["refresh a token, in memory", "refresh", ["oidc-provider", "@node-oauth"]],
-  ["check a token, on PostgreSQL", "bearer-postgres", ["oidc-provider", "@node-oauth"]],
-  ["check a token, in memory", "bearer", ["oidc-provider", "@node-oauth"]],
+  ["refresh a token, on PostgreSQL", "cpu-refresh-postgres", ["oidc-provider", "@node-oauth"]],
+  ["refresh a token, in memory", "cpu-refresh", ["oidc-provider", "@node-oauth"]],
+  ["check a token, on PostgreSQL", "cpu-bearer-postgres", ["oidc-provider", "@node-oauth"]],
+  ["check a token, in memory", "cpu-bearer", ["oidc-provider", "@node-oauth"]],
   ["deliver an event, on PostgreSQL", "deliveries", ["graphile-worker", "pg-boss"]]
 ] as const
 
@@ -145,7 +160,8 @@ export const add = (
   where: Description,
   tables: ReadonlyArray<Table>
 ): void => {
-  const results: Results = { ...read(), [name]: { machine: where, rounds, seconds, tables } }
+  const known = Object.entries(read()).filter(([name]) => scenarios.some((scenario) => scenario.name === name))
+  const results: Results = { ...Object.fromEntries(known), [name]: { machine: where, rounds, seconds, tables } }
   writeFileSync(resultsFile, `${JSON.stringify(results, undefined, 2)}\n`)
   writePages(scenarios, results)
 }
@@ -159,7 +175,7 @@ export const print = ({ columns, goals, rows, title }: Table): void => {
     cells.map((cell, index) => index === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[index] ?? 0)).join("  ")
   console.log(`\n${title}\n  ${line(columns)}`)
   for (const cells of rows) console.log(`  ${line(cells)}`)
-  for (const { goal, isReached, result } of goals) {
-    console.log(`  ${isReached ? "reached    " : "NOT REACHED"} ${result}: ${goal}`)
+  for (const { goal, isReached, result, what } of goals) {
+    console.log(`  ${isReached ? "reached    " : "NOT REACHED"} ${what}: ${result} (goal: ${goal})`)
   }
 }

@@ -6,21 +6,22 @@ import * as Deliveries from "./scenarios/Deliveries.ts"
 import * as Distributed from "./scenarios/Distributed.ts"
 import * as Fanout from "./scenarios/Fanout.ts"
 import * as Growth from "./scenarios/Growth.ts"
-import * as Http from "./scenarios/Http.ts"
 import * as Import from "./scenarios/Import.ts"
-import * as Postgres from "./scenarios/Postgres.ts"
+import * as Requests from "./scenarios/Requests.ts"
 import * as Runtimes from "./scenarios/Runtimes.ts"
 import * as Service from "./scenarios/Service.ts"
 import * as Soak from "./scenarios/Soak.ts"
 import * as Space from "./scenarios/Space.ts"
+import * as Stores from "./scenarios/Stores.ts"
 
 export const all: ReadonlyArray<Scenario> = [
-  Http.refresh,
-  Http.bearer,
-  Postgres.refresh,
-  Postgres.bearer,
-  Postgres.atStores,
-  Postgres.alone,
+  Requests.bearer,
+  Requests.refresh,
+  Requests.bearerOnPostgres,
+  Requests.refreshOnPostgres,
+  Requests.layers,
+  Stores.atStores,
+  Stores.alone,
   Deliveries.deliveries,
   Fanout.fanout,
   Growth.growth,

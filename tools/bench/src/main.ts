@@ -10,6 +10,7 @@ import * as Machine from "./Machine.ts"
 import type { Effort } from "./Measurement.ts"
 import * as Process from "./Process.ts"
 import * as Report from "./Report.ts"
+import type { Scenario } from "./Scenario.ts"
 import * as Scenarios from "./Scenarios.ts"
 
 const { positionals, values } = parse({
@@ -36,10 +37,13 @@ const effort: Effort = {
   warmUpSeconds: values.quick ? 2 : 6
 }
 
+/** By its name, or by that of its group: `cpu` is all of `cpu-…`. */
+const isMeant = (given: string, { name }: Scenario): boolean => name === given || name.startsWith(`${given}-`)
+
 const run = async (): Promise<void> => {
   const machine = await Machine.describe()
   for (const scenario of Scenarios.all) {
-    if (positionals.length > 0 && !positionals.includes(scenario.name)) continue
+    if (positionals.length > 0 && !positionals.some((given) => isMeant(given, scenario))) continue
     const began = performance.now()
     console.error(`${scenario.name}: ${scenario.title}`)
     const tables = await scenario.run(effort)
@@ -50,7 +54,7 @@ const run = async (): Promise<void> => {
   }
 }
 
-const unknown = positionals.find((name) => !Scenarios.all.some((scenario) => scenario.name === name))
+const unknown = positionals.find((given) => !Scenarios.all.some((scenario) => isMeant(given, scenario)))
 if (unknown !== undefined) {
   refuse(`no scenario is called ${unknown}; there are ${Scenarios.all.map(({ name }) => name).join(", ")}`)
 }

@@ -28,6 +28,8 @@ export interface PostgresServer {
   /** Stops the server and ends its connections. */
   readonly stop: () => Promise<void>
   readonly kill: () => void
+  /** The process that has started last. */
+  readonly pid: () => number | undefined
 }
 
 interface Binaries {
@@ -98,6 +100,7 @@ export const make = async ({ folder, settings, spawn: start = spawn, standbyOf }
       child = await run()
     },
     stop: () => stop(child),
-    kill: () => void child.kill("SIGKILL")
+    kill: () => void child.kill("SIGKILL"),
+    pid: () => child.pid
   }
 }

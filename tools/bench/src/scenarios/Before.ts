@@ -9,6 +9,7 @@ import * as Database from "../Database.ts"
 import * as Grants from "../Grants.ts"
 import type { Effort } from "../Measurement.ts"
 import { asking, connections, refreshing } from "../Protocol.ts"
+import { usualTokens } from "./Requests.ts"
 import { compare, count, type Goal, type Scenario, type Table } from "../Scenario.ts"
 
 interface Build {
@@ -43,12 +44,6 @@ const through = (build: Build, args: ReadonlyArray<string>, conversations: typeo
     { ...build, program: "Startlist", args, env, ...args[0] === "postgres" ? { storage: "database" as const } : {} },
     conversations
   )
-
-/**
- * Number of access tokens of a grant that is refreshed every four hours. The few grants of a measurement would
- * otherwise have as many as a grant can have. A build that stores a token in a row ignores it.
- */
-const usualTokens = { ACCESS_TOKENS: "3" }
 
 const work = (what: string, grants: number, { fill, ...build }: Build): Contender.Work => ({
   ...build,
@@ -116,8 +111,9 @@ const log = async (builds: ReadonlyArray<Build>, effort: Effort): Promise<Table>
     columns: ["full_page_writes on; grants with", ...builds.map(({ name }) => name), "ours is"],
     rows,
     goals: [{
-      goal: "at most 400 bytes with one to three tokens",
-      result: count(usual),
+      what: "a grant with one to three tokens",
+      result: `${count(usual)} bytes`,
+      goal: "at most 400",
       isReached: usual <= 400
     }]
   }

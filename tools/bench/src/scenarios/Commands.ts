@@ -111,8 +111,9 @@ From the start of the command to the line that says where the service listens, o
       ]),
       goals: table.flatMap(({ all, name, within }): ReadonlyArray<Judged> =>
         within === undefined ? [] : [{
-          goal: `${name}: at most ${within} s`,
+          what: name,
           result: `${(median(all) / 1000).toFixed(2)} s`,
+          goal: `at most ${within} s`,
           isReached: median(all) <= within * 1000
         }]
       )

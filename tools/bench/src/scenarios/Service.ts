@@ -52,8 +52,9 @@ const starts = async ({ rounds }: Effort): Promise<Table> => {
   const judge = (what: string, values: ReadonlyArray<number>, unit: string, atMost: number): Judged => {
     const largest = Math.max(...values)
     return {
-      goal: `embedded database, ${what}: at most ${atMost} ${unit}`,
+      what: `embedded database, ${what}`,
       result: `${largest.toPrecision(3)} ${unit}`,
+      goal: `at most ${atMost} ${unit}`,
       isReached: largest <= atMost
     }
   }
@@ -115,8 +116,9 @@ const judgeGrowth = (megabytes: ReadonlyArray<number>): Judged => {
   const middle = megabytes.length / 2
   const ratio = Math.max(...megabytes.slice(middle)) / Math.max(...megabytes.slice(0, middle))
   return {
-    goal: "the second half of the requests needs at most 1.1 times the memory of the first",
-    result: ratio.toFixed(2),
+    what: "the second half of the requests",
+    result: `${ratio.toFixed(2)} times the memory of the first`,
+    goal: "at most 1.1",
     isReached: ratio <= 1.1
   }
 }

@@ -66,8 +66,9 @@ const millis = (value: number): string => value.toFixed(value < 10 ? 2 : 1)
 
 /** A goal for the ratio of a late value to an early one. */
 const flat = (what: string, late: number, early: number, atMost: number): Judged => ({
-  goal: `${what}: at most ${atMost} times`,
-  result: (late / early).toFixed(2),
+  what,
+  result: `${(late / early).toFixed(2)} times`,
+  goal: `at most ${atMost}`,
   isReached: late / early <= atMost
 })
 
@@ -103,7 +104,7 @@ const latencies = (
           flat(`the same, relative to a ${probe}`, after / late(probe), before / p99(probe, 0), 1.2)
         ]
       }),
-      { goal: "no request failed", result: `${failures} failed`, isReached: failures === 0 },
+      { what: "requests", result: `${failures} failed`, goal: "none", isReached: failures === 0 },
       deliveries
     ]
   }
@@ -174,8 +175,9 @@ const settled = async (deliveries: SoakFixture.Soaked["deliveries"]): Promise<Ju
   while (deliveries().missing > 0 && performance.now() < patience) await setTimeout(100)
   const { missing, repeated } = deliveries()
   return {
-    goal: "each event delivered to each subscription once",
+    what: "deliveries of each event to each subscription",
     result: `${missing} missing, ${repeated} repeated`,
+    goal: "none",
     isReached: missing === 0 && repeated === 0
   }
 }

@@ -21,8 +21,9 @@ interface Templates extends Times {
 }
 
 const sizeAtMost = (limit: number, ratio: number): Judged => ({
-  goal: `at most ${limit} times the size`,
-  result: ratio.toFixed(2),
+  what: "the tables",
+  result: `${ratio.toFixed(2)} times the size`,
+  goal: `at most ${limit}`,
   isReached: ratio <= limit
 })
 
@@ -70,7 +71,12 @@ const refreshed = async (
       ]),
       goals: [
         sizeAtMost(1.3, last.bytes / first.bytes),
-        { goal: "at least 0.77 times the rate", result: rate.toFixed(2), isReached: rate >= 0.77 }
+        {
+          what: "refreshes",
+          result: `${rate.toFixed(2)} times the rate`,
+          goal: "at least 0.77",
+          isReached: rate >= 0.77
+        }
       ]
     }
   } finally {

@@ -84,7 +84,8 @@ const beside = (found: Beside | undefined): string =>
 const summary = (scenarios: ReadonlyArray<Scenario>, results: Results): ReadonlyArray<string> => [
   "| work | ours, as a ratio of | beside the best peer | beside the limit |",
   "| --- | --- | --- | --- |",
-  ...scenarios.flatMap(({ name, title }) =>
+  // An earlier revision is no peer.
+  ...scenarios.filter(({ name }) => name !== "before").flatMap(({ name, title }) =>
     (results[name]?.tables ?? []).flatMap(({ summary, title: table }) =>
       summary?.peer === undefined && summary?.limit === undefined
         ? []

@@ -1,7 +1,7 @@
 /**
- * `npm run bench [-- NAME…] [--quick] [--rounds N] [--seconds S]`: measures scenarios, prints the results and writes
- * `docs/evidence/benchmarks.md`. `--dry` only prints. `--pages` writes the pages from the stored results. With `--profile FOLDER`, every measured process writes a CPU profile
- * there. `--before REVISION` is for the scenario `before`, `--minutes N` for `soak`.
+ * `npm run bench [-- NAME…] [--quick] [--rounds N] [--seconds S]`: measures scenarios or groups of them (`cpu`), prints
+ * the results and writes `docs/evidence/benchmarks.md`. `--dry` only prints. `--pages` writes the pages from the stored
+ * results. With `--profile FOLDER`, every measured process writes a CPU profile there. `--before REVISION` is for the scenario `before`, `--minutes N` for `soak`.
  */
 import { integer, number, parse, refuse } from "@startlist/test-support/Arguments"
 import { resolve } from "node:path"

@@ -91,7 +91,7 @@ export const sendRuns = async (
   }
   const leastWork = async (base: number, change: Change): Promise<number> =>
     Math.min(await workOf(base, [change]), await workOf(base, [change]), await workOf(base, [change]))
-  /** The work, if it takes long and grows more than the length. Measured anew: other processes can slow down one trial. */
+  /** The work, if it takes long and grows more than the length. Measured again: other processes can slow down one trial. */
   const steepWork = async (base: number, change: Place["change"], character: string): Promise<number | undefined> => {
     let least = 0
     for (let trial = 0; trial < 3; trial++) {

@@ -45,7 +45,7 @@ const portOf = async (name: string, otherwise: number): Promise<number> => {
   if (asked === undefined || asked === "") return freePort(otherwise)
   const port = Number(asked)
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error(`${name} is not a number from 1 to 65535`)
-  if (await freePort(port) !== port) throw new Error(`${name}=${port}: another program listens there`)
+  if (await freePort(port) !== port) throw new Error(`${name}: ${port} is already in use. Choose another port.`)
   return port
 }
 

@@ -48,6 +48,8 @@ const someone = (): Users.NewUser => ({
 
 const secret = Redacted.make
 
+const origin = { device: "Firefox, Windows", network: "192.0.2.7" }
+
 const register = Effect.gen(function*() {
   const registrar = yield* LocalAccounts.Registrar
   return yield* registrar.register(someone(), secret("pass word"))
@@ -58,7 +60,7 @@ const start = (user: User.User) =>
   Effect.gen(function*() {
     const { startSession, verifyPassword } = yield* Accounts.Accounts
     const check = yield* verifyPassword(user.email, secret("pass word"))
-    return Option.getOrThrow(check._tag === "Correct" ? yield* startSession(check) : Option.none())
+    return Option.getOrThrow(check._tag === "Correct" ? yield* startSession(check, origin) : Option.none())
   })
 
 for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
@@ -120,11 +122,12 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
 
     it.effect("a session lasts until it is ended, and ending one ends no other", () =>
       Effect.gen(function*() {
-        const { endSession, findSession } = yield* Accounts.Accounts
+        const { endSession, findSession, listSessions } = yield* Accounts.Accounts
         const user = yield* register
         const one = yield* start(user)
         const other = yield* start(user)
         expect(yield* findSession(one)).toEqual(Option.some(user))
+        expect((yield* listSessions(user.id)).map(({ origin }) => origin)).toEqual([origin, origin])
         yield* endSession(one)
         yield* endSession(secret("unknown"))
         expect(yield* findSession(one)).toEqual(Option.none())
@@ -141,7 +144,7 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
             const { passwordHash } = Option.getOrThrow(yield* store.find(id))
             const at = DateTime.unsafeMake(1_000_000 + place)
             const hash = Secrets.Fingerprint.make(`${id}-${place}`.padEnd(43, "x"))
-            yield* store.insertSession({ hash, userId: id, startedAt: at, seenAt: at }, passwordHash)
+            yield* store.insertSession({ hash, userId: id, startedAt: at, seenAt: at, origin }, passwordHash)
           })
         yield* start(other.id, 0)
         for (let place = 0; place < 53; place++) yield* start(user.id, place)
@@ -161,7 +164,8 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
             hash: Secrets.Fingerprint.make(`${user.id}-${round}`.padEnd(43, "x")),
             userId: user.id,
             startedAt: now,
-            seenAt: now
+            seenAt: now,
+            origin
           }
           const both = [
             store.insertSession(session, present),
@@ -176,7 +180,13 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
           present = `another ${round}`
         }
         yield* store.setDisabled(user.id, true)
-        const session = { hash: Secrets.Fingerprint.make("x".repeat(43)), userId: user.id, startedAt: now, seenAt: now }
+        const session = {
+          hash: Secrets.Fingerprint.make("x".repeat(43)),
+          userId: user.id,
+          startedAt: now,
+          seenAt: now,
+          origin
+        }
         expect(yield* store.insertSession(session, present)).toBe(false)
         yield* store.setDisabled(user.id, false)
         expect(yield* store.insertSession(session, present)).toBe(true)
@@ -197,7 +207,7 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
             const place = session % Math.max(1, started)
             switch (kind) {
               case "sign in": {
-                const fields = { hash: hashOf(started), userId: id, startedAt: now, seenAt: now }
+                const fields = { hash: hashOf(started), userId: id, startedAt: now, seenAt: now, origin }
                 const isStarted = yield* store.insertSession(fields, `password ${password}`)
                 expect(isStarted).toBe(password === current && !isDisabled)
                 if (isStarted) live = [...live, started++]

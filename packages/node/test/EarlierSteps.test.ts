@@ -48,7 +48,8 @@ const rows: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string
     ],
     "0002_audit_append_only": [],
     "0003_autovacuum": [],
-    "0004_limits": []
+    "0004_limits": [],
+    "0005_session_origins": []
   }
 }
 

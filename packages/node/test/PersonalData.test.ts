@@ -84,7 +84,9 @@ it.scopedLive(
         const before = await operate(service, "GET", `/users/${athlete.id}/export`)
         expect(before.body).toMatchObject({
           user: { email },
-          sessions: expect.arrayContaining([{ started_at: expect.any(String), seen_at: expect.any(String) }]),
+          sessions: expect.arrayContaining([
+            { device: "", network: "127.0.0.1", started_at: expect.any(String), seen_at: expect.any(String) }
+          ]),
           grants: [{ client_id: clients[0].client_id }, { client_id: clients[1].client_id }],
           registrations: [{ id: registration }]
         })

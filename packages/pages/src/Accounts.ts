@@ -43,6 +43,15 @@ export interface Session {
   readonly startedAt: DateTime.Utc
   /** Accurate to some minutes. */
   readonly seenAt: DateTime.Utc
+  readonly origin: Origin
+}
+
+/** From where a user has signed in, for the user to recognize the session. */
+export interface Origin {
+  /** Browser and system: `Firefox, Windows`. Empty if they are not known. */
+  readonly device: string
+  /** An IPv4 address, or the /64 network of an IPv6 address. */
+  readonly network: string
 }
 
 /**
@@ -95,7 +104,8 @@ export declare namespace Accounts {
      * hash. If the user already has `maxSessions`, the oldest one ends.
      */
     readonly startSession: (
-      checked: Data.TaggedEnum.Value<PasswordCheck, "Correct">
+      checked: Data.TaggedEnum.Value<PasswordCheck, "Correct">,
+      origin: Origin
     ) => Effect.Effect<Option.Option<Redacted.Redacted<string>>, StoreError>
     /** The user of a session that has neither ended nor expired. */
     readonly findSession: (session: Redacted.Redacted<string>) => Effect.Effect<Option.Option<User>, StoreError>

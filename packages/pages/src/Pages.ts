@@ -43,7 +43,7 @@ export const consent: Routes<Audit | Authentication | HttpConfig | OAuth | UserS
  * `/account/applications`: a user's authorised applications, and their revocation (requirements §1). `/account` leads
  * there.
  */
-export const account: Routes<Audit | Authentication | HttpConfig | OAuth> = compressed(Effect.map(
+export const account: Routes<Audit | Authentication | HttpConfig | OAuth | Secrets> = compressed(Effect.map(
   Effect.all([
     AccountApplications.make,
     Effect.all([SharedRoutes.alias("/account", "/account/applications")]),

@@ -24,7 +24,7 @@ export declare namespace Templates {
     readonly wrongRole: (page: WrongRolePage) => string
     /**
      * The authorised applications. Each has a form to `{frame.base}/account/applications/{application.id}/revoke` with
-     * `csrf`.
+     * `csrf` and the hidden fields `fieldsOf(application)`. `frame.notice` says what was revoked.
      */
     readonly applications: (page: ApplicationsPage) => string
     /** Says why a page cannot be shown, with the advice of `textsIn(locale).error[kind]`. */

@@ -28,7 +28,10 @@ describe("/account/applications", () => {
         const { access_token, refresh_token } = yield* world.tokens()
         const form = Browser.formTo(`${path}/${world.client.client_id}/revoke`, yield* world.browser.get(path))
         const response = yield* world.browser.post(form.action, form.hidden)
-        expect(response).toMatchObject({ status: 303, headers: { location: `${path}?revoked=yes` } })
+        expect(response).toMatchObject({
+          status: 303,
+          headers: { location: expect.stringContaining(`${path}?notice=revoked&about=Race%20Planner&`) }
+        })
         expect((yield* world.browser.get(path)).body).not.toContain("Race Planner")
         expect((yield* world.athleteWith(access_token)).status).toBe(401)
         expect((yield* world.refresh(refresh_token)).status).toBe(401)

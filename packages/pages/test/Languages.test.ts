@@ -100,13 +100,13 @@ describe("the languages", () => {
       "2 tentatives",
       "1 000 tentatives"
     ])
-    expect(counts.map(english.developer.deliveries.redelivered)).toEqual([
+    expect(counts.map((count) => english.notices.redelivered(String(count)))).toEqual([
       "There is no failed event to deliver again.",
       "1 event is delivered again.",
       "2 events are delivered again.",
       "1,000 events are delivered again."
     ])
-    expect(counts.map(french.developer.deliveries.redelivered).map(spaced)).toEqual([
+    expect(counts.map((count) => spaced(french.notices.redelivered(String(count))))).toEqual([
       "Aucun événement en échec à livrer à nouveau.",
       "1 événement est livré à nouveau.",
       "2 événements sont livrés à nouveau.",

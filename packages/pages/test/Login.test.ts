@@ -250,6 +250,25 @@ describe("/login", () => {
       })
   )
 
+  testing(
+    "a session can be recognized: browser, system and network, but not the whole User-Agent",
+    (world) =>
+      Effect.gen(function*() {
+        const userAgent = "Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0"
+        const other = yield* Browser.make
+        const page = yield* other.get("/login")
+        const fields = { email: "athlete@example.test", password: "password of athlete@example.test" }
+        yield* other.post("/login", { ...Browser.formTo("/login", page).hidden, ...fields }, {
+          "user-agent": userAgent
+        })
+        const shown = String((yield* world.browser.get("/account/security")).body)
+        expect(shown).toMatch(/Firefox, Linux .*End session/)
+        expect(shown).toMatch(/Unknown browser .*This browser/)
+        expect(shown).toContain("<code>192.0.2.1</code>")
+        expect(shown).not.toContain("Gecko")
+      })
+  )
+
   testing("logins, failed ones too, and logouts are recorded without the password", () =>
     Effect.gen(function*() {
       const { audit } = yield* Service

@@ -217,10 +217,16 @@ describe("pages that know the page before", () => {
       yield* world.tokens()
       const path = "/account/applications"
       const page = yield* browser.get(path)
-      expect(page.body).not.toContain("The access was revoked.")
+      const notice = "Race Planner no longer has access to your account."
+      expect(page.body).not.toContain(notice)
       const form = Browser.formTo(`${path}/${client.client_id}/revoke`, page)
       const { headers } = yield* browser.post(form.action, form.hidden)
-      expect((yield* browser.get(String(headers["location"]))).body).toContain("The access was revoked.")
+      const next = String(headers["location"])
+      expect((yield* browser.get(next)).body).toContain(notice)
+      // A link from elsewhere says nothing about what was not done.
+      const forged = [next.replace("Race", "Face"), next.replace(/proof=.*/, ""), `${path}?notice=toString&about=x`]
+      for (const link of forged) expect((yield* browser.get(link)).body).not.toContain("role=\"status\"")
+      expect((yield* world.platformBrowser.get(next)).body).not.toContain("role=\"status\"")
     }))
 })
 

@@ -81,7 +81,8 @@ const everyForm = (world: TestWorld) =>
     const { platformBrowser } = world
     const { key = "" } = Browser.formTo(`${path}/secret`, yield* platformBrowser.get(path)).hidden
     return {
-      [`${path}/end`]: {},
+      // The form of the settings has changed the name.
+      [`${path}/end`]: { name: "Changed" },
       [home]: { name: "New", redirect_uris: "", key },
       [path]: { name: "Changed", redirect_uris: "https://changed.test/" },
       [`${path}/secret`]: { number: "3", key },
@@ -388,15 +389,23 @@ describe("an owner", () => {
           return yield* world.platformBrowser.post(path, { ...hidden, ...form })
         })
       const isPaused = Effect.map(findByApplication(idOf(world)), Option.map(({ paused }) => paused))
-      expect((yield* act({ action: "pause" })).status).toBe(303)
+      const notice = (response: Http.Response) =>
+        Effect.map(
+          world.platformBrowser.get(String(response.headers["location"])),
+          ({ body }) => /role="status"[^>]*><p>(.*?)<\/p>/.exec(String(body))?.[1]
+        )
+      expect(yield* notice(yield* act({ action: "pause" }))).toBe(
+        "The subscription of Race Planner is paused. Nothing is sent, and events wait in order until you resume it."
+      )
       expect(yield* isPaused).toEqual(Option.some(true))
       expect((yield* world.platformBrowser.get(pathOf(world))).body).toContain(">paused<")
-      expect((yield* act({ action: "resume" })).status).toBe(303)
+      expect(yield* notice(yield* act({ action: "resume" }))).toContain("Race Planner is active again.")
       expect(yield* isPaused).toEqual(Option.some(false))
       expect((yield* act({ action: "stop" })).status).toBe(400)
       expect((yield* act({ action: "end", subscription: String(subscription.id + 1) })).status).toBe(303)
       expect(yield* isPaused).toEqual(Option.some(false))
-      expect((yield* act({ action: "end", subscription: String(subscription.id) })).status).toBe(303)
+      const ended = yield* act({ action: "end", subscription: String(subscription.id) })
+      expect(yield* notice(ended)).toContain("The subscription of Race Planner has ended.")
       expect(yield* isPaused).toEqual(Option.none())
     }))
 
@@ -564,9 +573,9 @@ describe("an owner", () => {
             return yield* platformBrowser.post(action, { ...hidden, failed_since })
           })
         expect((yield* again("yesterday")).status).toBe(422)
-        expect((yield* again("1971-01-01T00:00")).headers["location"]).toContain("redelivered=0")
-        expect((yield* again("1970-01-01 00:00")).headers["location"]).toContain("redelivered=3")
-        expect((yield* again("1970-01-01 00:00")).headers["location"]).toContain("redelivered=0")
+        expect((yield* again("1971-01-01T00:00")).headers["location"]).toContain("notice=redelivered&about=0")
+        expect((yield* again("1970-01-01 00:00")).headers["location"]).toContain("notice=redelivered&about=3")
+        expect((yield* again("1970-01-01 00:00")).headers["location"]).toContain("notice=redelivered&about=0")
         const all = yield* listed(world)
         expect(all.slice(0, 3).map(({ event, state }) => [event.id, state])).toEqual(
           [...sent].reverse().map(({ event }) => [event.id, "pending"])
@@ -575,7 +584,7 @@ describe("an owner", () => {
         // The first event fails once more. Its newest delivery counts.
         yield* deliveries.redeliver(first.id)
         expect(yield* endAll("exhausted")).toBe(1)
-        expect((yield* again("1970-01-01 00:00")).headers["location"]).toContain("redelivered=3")
+        expect((yield* again("1970-01-01 00:00")).headers["location"]).toContain("notice=redelivered&about=3")
         const newest = (yield* listed(world)).slice(0, 3).map(({ event }) => event.id)
         expect(newest.sort()).toEqual(sent.map(({ event }) => event.id).sort())
         expect((yield* platformBrowser.get(`${path}/${first.id}`)).body).toMatch(/redelivery \d+:.*pending/)
@@ -585,14 +594,61 @@ describe("an owner", () => {
         const subscriptions = yield* Subscriptions.Subscriptions
         yield* subscriptions.end(idOf(world), Option.none())
         yield* subscribe(world)
-        expect((yield* again("1970-01-01 00:00")).headers["location"]).toContain("redelivered=0")
+        expect((yield* again("1970-01-01 00:00")).headers["location"]).toContain("notice=redelivered&about=0")
         expect((yield* platformBrowser.get(path)).body).not.toContain(notice)
         yield* deliveries.sendTest(idOf(world))
         expect(yield* endAll("exhausted")).toBe(1)
         expect((yield* platformBrowser.get(path)).body).toContain(notice)
-        expect((yield* again("1970-01-01 00:00")).headers["location"]).toContain("redelivered=1")
+        expect((yield* again("1970-01-01 00:00")).headers["location"]).toContain("notice=redelivered&about=1")
         expect(yield* endAll("delivered")).toBe(1)
         expect((yield* platformBrowser.get(path)).body).not.toContain(notice)
+      })
+  )
+
+  testing(
+    "sees why a delivery waits: an earlier event, a pause, a suspension, the next attempt",
+    (world) =>
+      Effect.gen(function*() {
+        yield* subscribe(world)
+        const { pause, resume } = yield* Subscriptions.Subscriptions
+        const applications = yield* Applications.Applications
+        const queue = yield* DeliveryQueue.DeliveryQueue
+        const { enqueue } = queue
+        const test = yield* (yield* Deliveries.Deliveries).sendTest(idOf(world))
+        const audience = Event.Audience.Application({ applicationId: idOf(world) })
+        const [second] = yield* enqueue([{ event: { ...test.event, sequence: 2 }, audience }])
+        const path = `${pathOf(world)}/deliveries`
+        const reason = (id = test.id) =>
+          Effect.map(
+            world.platformBrowser.get(`${path}/${id}`),
+            ({ body }) => /Waits because<\/dt><dd>(.*?)<a href="[^"]*">Reload/.exec(String(body))?.[1] ?? ""
+          )
+        expect(yield* reason()).toContain("a worker has not attempted it yet")
+        expect(yield* reason(second)).toContain(`not delivered yet: <a href="${path}/${test.id}">`)
+        yield* pause(idOf(world), "owner")
+        expect(yield* reason(second)).toContain("the subscription is paused")
+        yield* pause(idOf(world), "operator")
+        expect(yield* reason()).toContain("the operator of this service has paused the subscription")
+        yield* resume(idOf(world), "operator")
+        yield* applications.suspend(idOf(world))
+        expect(yield* reason()).toContain("the operator of this service has suspended the application")
+        yield* applications.restore(idOf(world))
+        const now = yield* DateTime.now
+        const [claim] = yield* queue.claim({
+          now,
+          leaseEnds: DateTime.addDuration(now, "1 minute"),
+          token: "t",
+          limit: 1,
+          perSubscription: 1,
+          allowances: new Map()
+        })
+        if (claim === undefined) throw new Error("nothing is due")
+        const attempt = { at: now, durationMs: 5, outcome: "rejected", status: Option.some(500), detail: "" } as const
+        const failed = { ...claim.delivery, attempts: [attempt], dueAt: DateTime.addDuration(now, "5 seconds") }
+        yield* queue.settle([{ token: "t", delivery: failed }])
+        expect(yield* reason()).toContain("1 attempt has failed. Next attempt: <time")
+        const { body } = yield* world.platformBrowser.get(`${path}/${test.id}`)
+        expect(body).toContain("The request as it would be sent now")
       })
   )
 
@@ -625,9 +681,18 @@ describe("an owner", () => {
       const page = yield* world.platformBrowser.get(pathOf(world))
       expect(page.body).toContain("has suspended the application")
       const { hidden } = Browser.formTo(`${pathOf(world)}/end`, page)
-      expect((yield* world.platformBrowser.post(`${pathOf(world)}/end`, hidden)).headers).toMatchObject({
-        location: home
-      })
+      const end = (name: string) => world.platformBrowser.post(`${pathOf(world)}/end`, { ...hidden, name })
+      for (const name of ["", "race planner", "Race"]) {
+        const refused = yield* end(name)
+        expect([refused.status, String(refused.body).includes("Nothing was deleted.")]).toEqual([422, true])
+      }
+      const { headers } = yield* end("Race Planner")
+      const list = yield* world.platformBrowser.get(String(headers["location"]))
+      expect(list.body).toContain("Race Planner is deleted. Its secrets, its subscription")
+      // A second click finds no application, and a forged one learns nothing.
+      expect((yield* end("Race Planner")).headers["location"]).toBe(headers["location"])
+      const forged = yield* world.platformBrowser.post(`${pathOf(world)}/end`, { ...hidden, about: "Bank" })
+      expect(forged.headers["location"]).toBe(home)
       expect((yield* world.platformBrowser.get(pathOf(world))).status).toBe(404)
       expect((yield* world.platformBrowser.get(home)).body).not.toContain(pathOf(world))
     }))

@@ -16,7 +16,7 @@ export class TestAccounts extends Context.Tag("test/TestAccounts")<TestAccounts,
     const users = yield* User.UserStore
     const { add } = yield* TestUsers.TestUsers
     const passwords = new Map<string, { readonly password: string; readonly user: User.User }>()
-    const sessions = new Map<string, User.UserId>()
+    const sessions = new Map<string, { readonly userId: User.UserId; readonly origin: Accounts.Origin }>()
     const browsers = new Map<string, string>()
     let started = 0
     let checked = 0
@@ -40,22 +40,24 @@ export class TestAccounts extends Context.Tag("test/TestAccounts")<TestAccounts,
           browsers.set(`${value} ${email}`, value)
           return Redacted.make(value)
         }),
-      startSession: ({ user }) =>
+      startSession: ({ user }, origin) =>
         Effect.sync(() => {
           const session = `session${++started}`
-          sessions.set(session, user.id)
+          sessions.set(session, { userId: user.id, origin })
           return Option.some(Redacted.make(session))
         }),
       findSession: (session) =>
         Effect.suspend(() => {
-          const userId = sessions.get(Redacted.value(session))
-          return userId === undefined ? Effect.succeedNone : users.find(userId)
+          const found = sessions.get(Redacted.value(session))
+          return found === undefined ? Effect.succeedNone : users.find(found.userId)
         }),
       endSession: (session) => Effect.sync(() => void sessions.delete(Redacted.value(session))),
       listSessions: (userId) =>
         Effect.map(
           DateTime.now,
-          (now) => [...sessions].filter(([, id]) => id === userId).map(([id]) => ({ id, startedAt: now, seenAt: now }))
+          (now) =>
+            [...sessions].filter(([, session]) => session.userId === userId)
+              .map(([id, { origin }]) => ({ id, origin, startedAt: now, seenAt: now }))
         ),
       idOf: (session) => Redacted.value(session),
       endById: (_, id) => Effect.sync(() => void sessions.delete(id)),

@@ -10,7 +10,7 @@ import { type StoreError, unsafeBrand } from "@startlist/core/Store"
 import { type User, UserId } from "@startlist/core/User"
 import { type EmailTaken, type NewUser, Users } from "@startlist/postgres/Users"
 import { Database } from "@startlist/postgres/Database"
-import { maxSessions } from "@startlist/pages/Accounts"
+import { maxSessions, type Origin } from "@startlist/pages/Accounts"
 
 /** A signed-in browser. Only the cookie has the session's value; the store has its hash. */
 export interface Session {
@@ -19,6 +19,7 @@ export interface Session {
   readonly startedAt: DateTime.Utc
   /** Time of the last use, to within `resolution`. */
   readonly seenAt: DateTime.Utc
+  readonly origin: Origin
 }
 
 /** A user who signs in with a password. A disabled user cannot. */
@@ -115,13 +116,16 @@ interface SessionRow {
   readonly user_id: string
   readonly started_at: string
   readonly seen_at: string
+  readonly device: string
+  readonly network: string
 }
 
 const toSession = (hash: Fingerprint, row: SessionRow): Session => ({
   hash,
   userId: UserId.make(Number(row.user_id)),
   startedAt: DateTime.unsafeMake(Number(row.started_at)),
-  seenAt: DateTime.unsafeMake(Number(row.seen_at))
+  seenAt: DateTime.unsafeMake(Number(row.seen_at)),
+  origin: { device: row.device, network: row.network }
 })
 
 const make = Effect.gen(function*() {
@@ -144,7 +148,7 @@ const make = Effect.gen(function*() {
   )
   const listSessions = statement(
     "session_list",
-    `SELECT hash, user_id, started_at, seen_at FROM ${p}sessions WHERE user_id = $1::bigint
+    `SELECT hash, user_id, started_at, seen_at, device, network FROM ${p}sessions WHERE user_id = $1::bigint
       ORDER BY started_at DESC, hash`
   )
   const replacePassword = statement(
@@ -167,12 +171,12 @@ const make = Effect.gen(function*() {
             ORDER BY s.started_at DESC, s.hash OFFSET ${maxSessions - 1}
         )
       )
-      INSERT INTO ${p}sessions (hash, user_id, started_at, seen_at)
-      SELECT $1::text, user_id, $3::bigint, $4::bigint FROM account RETURNING hash`
+      INSERT INTO ${p}sessions (hash, user_id, started_at, seen_at, device, network)
+      SELECT $1::text, user_id, $3::bigint, $4::bigint, $6::text, $7::text FROM account RETURNING hash`
   )
   const findSession = statement(
     "session_find",
-    `SELECT s.user_id, s.started_at, s.seen_at
+    `SELECT s.user_id, s.started_at, s.seen_at, s.device, s.network
       FROM ${p}sessions s JOIN ${p}passwords a ON a.user_id = s.user_id AND NOT a.disabled WHERE s.hash = $1::text`
   )
   const touchSession = statement("session_touch", `UPDATE ${p}sessions SET seen_at = $2::bigint WHERE hash = $1::text`)
@@ -224,9 +228,17 @@ const make = Effect.gen(function*() {
           (isReplaced) => isReplaced ? query(endSessions, [id, except ?? null]) : Effect.void
         )
       ),
-    insertSession: ({ hash, seenAt, startedAt, userId }, passwordHash) =>
+    insertSession: ({ hash, origin, seenAt, startedAt, userId }, passwordHash) =>
       Effect.map(
-        query(insertSession, [hash, userId, startedAt.epochMillis, seenAt.epochMillis, passwordHash]),
+        query(insertSession, [
+          hash,
+          userId,
+          startedAt.epochMillis,
+          seenAt.epochMillis,
+          passwordHash,
+          origin.device,
+          origin.network
+        ]),
         (rows) => rows.length === 1
       ),
     findSession: Effect.fnUntraced(function*(hash) {

@@ -115,10 +115,10 @@ const make = (keys: AccountKeys) =>
     )
 
     const startSession: Accounts.Service["startSession"] = Effect.fn("Accounts.startSession")(
-      function*({ proof, user }) {
+      function*({ proof, user }, origin) {
         const value = `sl_se_${randomBytes(32).toString("base64url")}`
         const now = yield* DateTime.now
-        const session = { hash: secrets.hash(value), userId: user.id, startedAt: now, seenAt: now }
+        const session = { hash: secrets.hash(value), userId: user.id, startedAt: now, seenAt: now, origin }
         const isStarted = yield* store.insertSession(session, Redacted.value(proof))
         return isStarted ? Option.some(Redacted.make(value)) : Option.none()
       }
@@ -138,8 +138,9 @@ const make = (keys: AccountKeys) =>
       Effect.zipWith(store.listSessions(userId), DateTime.now, (sessions, now) =>
         sessions.filter((session) =>
           isLive(session, now)
-        ).map(({ hash, seenAt, startedAt }) => ({
+        ).map(({ hash, origin, seenAt, startedAt }) => ({
           id: hash,
+          origin,
           seenAt,
           startedAt
         })))

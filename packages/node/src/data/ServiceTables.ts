@@ -88,6 +88,11 @@ const limits = (p: string): ReadonlyArray<string> => [
   `CREATE INDEX ${p}limits_end ON ${p}limits (ends_at)`
 ]
 
+/** `0005`: from where a session was started. It leaves with the session. */
+const origins = (p: string): ReadonlyArray<string> => [
+  `ALTER TABLE ${p}sessions ADD COLUMN device text NOT NULL DEFAULT '', ADD COLUMN network text NOT NULL DEFAULT ''`
+]
+
 const statements = (texts: ReadonlyArray<string>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.forEach(texts, (text) => sql.unsafe(text), { discard: true }))
 
@@ -98,7 +103,8 @@ export const migrations = (prefix: string = defaultPrefix): MigrationSet => ({
     "0001_initial": { run: statements(initial(prefix)) },
     "0002_audit_append_only": { run: statements(appendOnly(prefix)), changes: `${prefix}audit` },
     "0003_autovacuum": { run: statements(autovacuum(prefix)) },
-    "0004_limits": { run: statements(limits(prefix)) }
+    "0004_limits": { run: statements(limits(prefix)) },
+    "0005_session_origins": { run: statements(origins(prefix)), changes: `${prefix}sessions` }
   }
 })
 
@@ -110,6 +116,6 @@ export const embedded = (): Required<Pick<Embedded.Options, "image" | "migration
   migrations: [migrations()],
   image: {
     folder: join(dirname(createRequire(import.meta.url).resolve("@startlist/node/package.json")), "dist"),
-    fingerprint: [...initial(""), ...appendOnly(""), ...autovacuum(""), ...limits("")].join(";")
+    fingerprint: [...initial(""), ...appendOnly(""), ...autovacuum(""), ...limits(""), ...origins("")].join(";")
   }
 })

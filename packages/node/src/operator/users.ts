@@ -213,6 +213,13 @@ const auditOf = (id: User.UserId) =>
     return entries
   })
 
+const Session = Schema.Struct({
+  device: Schema.String,
+  network: Schema.String,
+  started_at: Schema.String,
+  seen_at: Schema.String
+})
+
 const exportUser = operation({
   request: "GET /users/{id}/export",
   summary: "Export the data about a person",
@@ -221,7 +228,7 @@ const exportUser = operation({
   input: { id: UserId },
   output: Schema.Struct({
     user: UserRecord,
-    sessions: Schema.Array(Schema.Struct({ started_at: Schema.String, seen_at: Schema.String })),
+    sessions: Schema.Array(Session),
     grants: Schema.Array(Granted),
     registrations: Schema.Array(RegistrationRecord),
     audit: Schema.Array(AuditRecord)
@@ -234,7 +241,8 @@ const exportUser = operation({
       const stored = yield* (yield* PersonalData).export(id)
       return {
         user,
-        sessions: sessions.map(({ seenAt, startedAt }) => ({
+        sessions: sessions.map(({ origin, seenAt, startedAt }) => ({
+          ...origin,
           started_at: DateTime.formatIso(startedAt),
           seen_at: DateTime.formatIso(seenAt)
         })),
@@ -275,8 +283,10 @@ export const users = {
   texts: {
     ...grantTexts,
     audit: ["Audit entries by or about the user, newest first", undefined],
+    device: ["Browser and system at the sign-in. Empty if they are not known", "Firefox, Windows"],
     disabled: ["Whether sign-in is refused", false],
     email: ["E-mail address: unique, without regard to case", "ada@example.org"],
+    network: ["Network of the sign-in: an IPv4 address, or the /64 network of an IPv6 address", "192.0.2.7"],
     password: ["At least 8 characters, and not one of the most common passwords", "correct horse battery"],
     registrations: ["The registrations of the athlete, oldest first", undefined],
     seen_at: ["Approximate time of the last use: ISO 8601 in UTC with milliseconds", at],

@@ -3,19 +3,18 @@ import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Access from "@startlist/core/Access"
 import type { Authorized } from "@startlist/core/OAuth"
-import { Alert, Form } from "./Form.tsx"
+import type { Fields } from "@startlist/http/Authorization"
+import { Form } from "./Form.tsx"
 import type { Frame } from "./Page.ts"
 import { Layout } from "./Layout.tsx"
 import { textsIn } from "./Locale.ts"
 import { Day, Facts, Scopes } from "./Elements.tsx"
 
 /** One application. A revocation takes two steps: open its explanation, then press the button. */
-const One = ({ authorized: { application, grant }, csrf, frame: { base, locale }, now }: {
-  readonly authorized: Authorized
-  readonly csrf: string
-  readonly frame: Frame
-  readonly now: DateTime.Utc
-}) => {
+const One = ({ authorized: { application, grant }, csrf, fieldsOf, frame: { base, locale }, now }:
+  & { readonly authorized: Authorized }
+  & Omit<ApplicationsPage, "authorized">) =>
+{
   const { applications, roles } = textsIn(locale)
   const { id, name } = application
   const former = Access.liveScope(grant, now).filter((scope) => !grant.scope.includes(scope))
@@ -40,7 +39,7 @@ const One = ({ authorized: { application, grant }, csrf, frame: { base, locale }
       <details class="step">
         <summary>{applications.revoke}</summary>
         <p>{applications.revokeMeans(name)} {applications.revokeAgain(name)}</p>
-        <Form action={`${base}/account/applications/${id}/revoke`} csrf={csrf}>
+        <Form action={`${base}/account/applications/${id}/revoke`} csrf={csrf} hidden={fieldsOf(application)}>
           <button type="submit" class="danger">{applications.revokeNamed(name)}</button>
         </Form>
       </details>
@@ -53,24 +52,17 @@ export interface ApplicationsPage {
   readonly frame: Frame
   readonly authorized: ReadonlyArray<Authorized>
   readonly csrf: string
+  /** Hidden fields of the form of an application: with them, the next page names it. */
+  readonly fieldsOf: (application: Authorized["application"]) => Fields
   /** The time of the page, for `Access.liveScope`. */
   readonly now: DateTime.Utc
-  /** Whether an access was revoked just now. */
-  readonly isRevoked: boolean
 }
 
 /** View of the authorised applications. */
-export const ApplicationList = ({ authorized, csrf, frame, isRevoked, now }: ApplicationsPage) => {
+export const ApplicationList = ({ authorized, csrf, fieldsOf, frame, now }: ApplicationsPage) => {
   const { applications } = textsIn(frame.locale)
   return (
     <Layout frame={frame} title={applications.title}>
-      {isRevoked
-        ? (
-          <Alert kind="good">
-            <p>{applications.revoked}</p>
-          </Alert>
-        )
-        : null}
       {authorized.length === 0 ?
         (
           <article>
@@ -84,7 +76,7 @@ export const ApplicationList = ({ authorized, csrf, frame, isRevoked, now }: App
           <>
             <p class="lead">{applications.explanation}</p>
             {authorized.map((one) => (
-              <One key={one.application.id} authorized={one} csrf={csrf} frame={frame} now={now} />
+              <One key={one.application.id} authorized={one} csrf={csrf} fieldsOf={fieldsOf} frame={frame} now={now} />
             ))}
           </>
         )}

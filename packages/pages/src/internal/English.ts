@@ -1,7 +1,7 @@
 /** The English catalogue. */
 import type { Role } from "@startlist/core/User"
 import * as Catalogue from "./Catalogue.ts"
-import { developer } from "./developer/DeveloperEnglish.ts"
+import { developer, notices as developerNotices } from "./developer/DeveloperEnglish.ts"
 
 const roles: Readonly<Record<Role, string>> = {
   platform: "platform",
@@ -137,7 +137,6 @@ export const texts = {
     next: "New password",
     rule: "At least 8 characters. Very common passwords are refused.",
     change: "Change password",
-    changed: "Your password was changed. All other sessions were ended.",
     problem: "The password was not changed",
     wrong: "The current password is incorrect.",
     missing: "Enter your current password and a new one.",
@@ -148,10 +147,10 @@ export const texts = {
     used: "Last used",
     session: "Session",
     thisSession: "This browser",
-    otherSession: "Another browser",
+    unknownDevice: "Unknown browser",
+    network: "Network",
     end: "End session",
     endOthers: "End all other sessions",
-    ended: "The session was ended.",
     reset: "Set a new password",
     resetFor: (email: string) => `Choose a new password for ${email}.`,
     resetDone: "Your password was changed, and all sessions were ended. Sign in with the new password.",
@@ -174,8 +173,15 @@ export const texts = {
       `${application} will lose its access immediately. It is notified if it receives notifications. What it has already read or changed stays as it is.`,
     revokeAgain: (application: string) =>
       `To use ${application} with your account again, you will have to allow it again.`,
-    revokeNamed: (application: string) => `Revoke the access of ${application}`,
-    revoked: "The access was revoked."
+    revokeNamed: (application: string) => `Revoke the access of ${application}`
+  },
+  /** What a form has done, and what follows. */
+  notices: {
+    revoked: (application: string) =>
+      `${application} no longer has access to your account. Its tokens have stopped working. To use it again, you will have to allow it again.`,
+    passwordChanged: (_: string) => "Your password was changed. All other sessions were ended.",
+    sessionEnded: (_: string) => "The session was ended.",
+    ...developerNotices
   },
   error: {
     status: (status: number) => `Error ${status}`,

@@ -17,6 +17,8 @@ export const Form = ({ action, children, csrf, hidden = [] }: {
 
 interface FieldProps {
   readonly name: string
+  /** Default: the name. */
+  readonly id?: string
   readonly label: string
   readonly hint?: string
   /** The problem of its value. */
@@ -25,17 +27,17 @@ interface FieldProps {
   readonly summary?: string | undefined
 }
 
-const describedBy = ({ hint, name, problem, summary }: FieldProps): string | undefined =>
+const describedBy = ({ hint, name, id = name, problem, summary }: FieldProps): string | undefined =>
   [
     ...(summary === undefined ? [] : [summary]),
-    ...(problem === undefined ? [] : [`${name}-problem`]),
-    ...(hint === undefined ? [] : [`${name}-hint`])
+    ...(problem === undefined ? [] : [`${id}-problem`]),
+    ...(hint === undefined ? [] : [`${id}-hint`])
   ].join(" ") || undefined
 
-const Notes = ({ hint, name, problem }: FieldProps) => (
+const Notes = ({ hint, name, id = name, problem }: FieldProps) => (
   <>
-    {problem === undefined ? null : <small id={`${name}-problem`} class="wrong">{problem}</small>}
-    {hint === undefined ? null : <small id={`${name}-hint`}>{hint}</small>}
+    {problem === undefined ? null : <small id={`${id}-problem`} class="wrong">{problem}</small>}
+    {hint === undefined ? null : <small id={`${id}-hint`}>{hint}</small>}
   </>
 )
 
@@ -66,9 +68,9 @@ export const Field = ({ autocomplete, maxLength, required = false, type = "text"
   readonly value?: string
 }) => (
   <div class="field">
-    <label for={notes.name}>{notes.label}</label>
+    <label for={notes.id ?? notes.name}>{notes.label}</label>
     {inputs[type]({
-      id: notes.name,
+      id: notes.id ?? notes.name,
       name: notes.name,
       autocomplete,
       required,

@@ -1,6 +1,6 @@
 /** The French catalogue. */
 import * as Catalogue from "./Catalogue.ts"
-import { developer } from "./developer/DeveloperFrench.ts"
+import { developer, notices as developerNotices } from "./developer/DeveloperFrench.ts"
 import type { Texts } from "./Texts.ts"
 
 const roles: Texts["roles"] = {
@@ -126,7 +126,6 @@ export const texts: Texts = {
     next: "Nouveau mot de passe",
     rule: "Au moins 8 caractères. Les mots de passe trop courants sont refusés.",
     change: "Changer le mot de passe",
-    changed: "Votre mot de passe a été changé. Toutes les autres sessions ont été fermées.",
     problem: "Le mot de passe n’a pas été changé",
     wrong: "Le mot de passe actuel est incorrect.",
     missing: "Saisissez votre mot de passe actuel et le nouveau.",
@@ -137,10 +136,10 @@ export const texts: Texts = {
     used: "Dernière utilisation",
     session: "Session",
     thisSession: "Ce navigateur",
-    otherSession: "Un autre navigateur",
+    unknownDevice: "Navigateur inconnu",
+    network: "Réseau",
     end: "Fermer la session",
     endOthers: "Fermer toutes les autres sessions",
-    ended: "La session a été fermée.",
     reset: "Choisir un nouveau mot de passe",
     resetFor: (email) => `Choisissez un nouveau mot de passe pour ${email}.`,
     resetDone:
@@ -164,8 +163,14 @@ export const texts: Texts = {
       `${application} perdra son accès immédiatement et en sera informée si elle reçoit les notifications. Ce qu’elle a déjà lu ou modifié reste tel quel.`,
     revokeAgain: (application) =>
       `Pour réutiliser ${application} avec votre compte, vous devrez l’autoriser à nouveau.`,
-    revokeNamed: (application) => `Révoquer l’accès de ${application}`,
-    revoked: "L’accès a été révoqué."
+    revokeNamed: (application) => `Révoquer l’accès de ${application}`
+  },
+  notices: {
+    revoked: (application) =>
+      `${application} n’a plus accès à votre compte. Ses jetons ne fonctionnent plus. Pour réutiliser l’application, vous devrez l’autoriser à nouveau.`,
+    passwordChanged: () => "Votre mot de passe a été changé. Toutes les autres sessions ont été fermées.",
+    sessionEnded: () => "La session a été fermée.",
+    ...developerNotices
   },
   error: {
     status: (status) => `Erreur ${status}`,

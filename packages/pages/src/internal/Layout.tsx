@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import { script } from "./assetFiles.ts"
 import { write } from "@startlist/http/Parameters"
 import type { SignedIn } from "../Authentication.ts"
-import { Form } from "./Form.tsx"
+import { Alert, Form } from "./Form.tsx"
 import type { Frame } from "./Page.ts"
 import { type Locale, locales, textsIn } from "./Locale.ts"
 
@@ -70,6 +70,11 @@ export const Layout = (
         </header>
         <main id="main" tabindex={-1} class={narrow ? "narrow" : undefined}>
           <h1>{title}</h1>
+          {frame.notice === undefined ? null : (
+            <Alert kind="good">
+              <p>{frame.notice}</p>
+            </Alert>
+          )}
           {children}
         </main>
         <Footer frame={frame} languages={!unrepeatable} />

@@ -16,12 +16,14 @@ import { User, type UserStore } from "@startlist/core/User"
 import { Accounts, type PasswordCheck } from "../Accounts.ts"
 import * as Authorization from "@startlist/http/Authorization"
 import { type Action, Audit, Entry, Party, uninterrupted } from "@startlist/core/Audit"
-import { redirect, type Request, type Response } from "@startlist/http/Http"
+import { networkOf } from "@startlist/http/ClientAddress"
+import { header, redirect, type Request, type Response } from "@startlist/http/Http"
 import { get, read, readOnce, write } from "@startlist/http/Parameters"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import { clearCookie, csrfOf, deviceOf, sessionOf, setCookie, setDeviceCookie } from "../Sessions.ts"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import type { FailureLimit } from "@startlist/http/FailureLimit"
+import * as Device from "./Device.ts"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
 import * as SignInLimit from "../SignInLimit.ts"
@@ -235,8 +237,9 @@ export const make: Effect.Effect<
         yield* accounts.endSession(session.value)
       }
       const { user } = check
+      const origin = { device: Device.describe(header(request, "user-agent")), network: networkOf(request.address) }
       const fresh = yield* uninterrupted(
-        Effect.tap(accounts.startSession(check), (started) =>
+        Effect.tap(accounts.startSession(check, origin), (started) =>
           Option.isSome(started) ? record("login", Party.User({ userId: user.id }), request) : Effect.void)
       )
       if (Option.isNone(fresh)) {

@@ -23,18 +23,23 @@ export interface Frame {
   /** Whether this path (without `base`) has a page: an embedder need not mount all pages. */
   readonly has: (path: string) => boolean
   readonly brand: Brand.Brand
+  /** The result of the form before this page, in words. */
+  readonly notice: string | undefined
 }
+
+/** The part of a frame that a request decides. */
+export type Given = Omit<Frame, "base" | "brand" | "has" | "notice"> & Partial<Pick<Frame, "notice">>
 
 /** Makes frames for this configuration. */
 export const makeFrame: Effect.Effect<
-  (frame: Omit<Frame, "base" | "brand" | "has">) => Frame,
+  (given: Given) => Frame,
   never,
   HttpConfig
 > = Effect.gen(function*() {
   const base = basePath(yield* HttpConfig)
   const { has } = yield* MountedPaths
   const brand = yield* Brand.make
-  return (frame) => ({ ...frame, base, brand, has })
+  return (given) => ({ notice: undefined, ...given, base, brand, has })
 })
 
 /** Details of the response for a page. */

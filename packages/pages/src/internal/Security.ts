@@ -20,6 +20,7 @@ import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
 import * as SignInLimit from "../SignInLimit.ts"
 import * as Locale from "./Locale.ts"
+import * as Notice from "./Notice.ts"
 import * as Page from "./Page.ts"
 import { type Problem, ResetView, SecurityView } from "./SecurityView.tsx"
 
@@ -49,6 +50,7 @@ export const make: Effect.Effect<
   const config = yield* HttpConfig
   const frameOf = yield* Page.makeFrame
   const errors = yield* ErrorPage.make
+  const notices = yield* Notice.make
   const base = basePath(config)
   const here = base + path
 
@@ -83,16 +85,17 @@ export const make: Effect.Effect<
     headers: Response["headers"] = {}
   ) =>
     Effect.map(accounts.listSessions(user.id), (sessions) => {
+      const locale = Locale.of(request)
       const frame = frameOf({
-        locale: Locale.of(request),
+        locale,
         here,
         signedIn: Option.some({ user, csrf }),
-        signOutUrl: `${base}/logout`
+        signOutUrl: `${base}/logout`,
+        notice: notices.textOf(request, locale, { user, csrf })
       })
-      const done = problem === undefined ? request.query : ""
       return Page.html(
         status,
-        SecurityView({ csrf, done, email: user.email, frame, own: accounts.idOf(session), problem, sessions }),
+        SecurityView({ csrf, email: user.email, frame, own: accounts.idOf(session), problem, sessions }),
         { headers }
       )
     })
@@ -133,7 +136,7 @@ export const make: Effect.Effect<
         switch (guess.checked._tag) {
           case "Changed":
           case "Repeated":
-            return redirect(`${here}?changed`)
+            return redirect(notices.address(here, "passwordChanged", "", visitor))
           case "Refused":
             return yield* show(request, visitor, 403, { kind: "wrong" })
           case "Unacceptable":
@@ -142,13 +145,14 @@ export const make: Effect.Effect<
       }))
 
   const endSessions: Endpoint = (request) =>
-    posted(request, ({ session, user }, parameters) =>
+    posted(request, (visitor, parameters) =>
       Effect.gen(function*() {
+        const { session, user } = visitor
         const id = get(parameters, "session")
         if (id === undefined) return yield* new Malformed({ what: "session" })
         const end = id === "others" ? accounts.endOthers(user.id, session) : accounts.endById(user.id, id)
         yield* uninterrupted(Effect.tap(end, record(request, "sessions_ended", user.id)))
-        return redirect(`${here}?ended`)
+        return redirect(notices.address(here, "sessionEnded", "", visitor))
       }))
 
   const showReset = (

@@ -80,18 +80,20 @@ const Sessions = ({ csrf, frame, own, sessions }: {
       <p class="muted">{security.sessionsExplained}</p>
       <Table
         label={security.sessions}
-        columns={[security.session, security.started, security.used]}
-        rows={sessions.map(({ id, seenAt, startedAt }) => ({
+        columns={[security.session, security.network, security.started, security.used]}
+        rows={sessions.map(({ id, origin: { device, network }, seenAt, startedAt }) => ({
           key: id,
           cells: [
-            id === own ? security.thisSession : (
-              <>
-                {security.otherSession}{" "}
-                <Form action={action} csrf={csrf} hidden={[["session", id]]}>
-                  <button type="submit" class="link">{security.end}</button>
-                </Form>
-              </>
-            ),
+            <>
+              {device === "" ? security.unknownDevice : device} {id === own ?
+                <span class="badge delivered">{security.thisSession}</span> :
+                (
+                  <Form action={action} csrf={csrf} hidden={[["session", id]]}>
+                    <button type="submit" class="link">{security.end}</button>
+                  </Form>
+                )}
+            </>,
+            network === "" ? "–" : <code>{network}</code>,
             <Instant at={startedAt} locale={frame.locale} />,
             <Instant at={seenAt} locale={frame.locale} />
           ]
@@ -106,10 +108,9 @@ const Sessions = ({ csrf, frame, own, sessions }: {
   )
 }
 
-/** `done`: `changed` or `ended` after a redirect. `own`: the identifier of the session that sees the page. */
-export const SecurityView = ({ csrf, done, email, frame, own, problem, sessions }: {
+/** `own`: the identifier of the session that sees the page. */
+export const SecurityView = ({ csrf, email, frame, own, problem, sessions }: {
   readonly csrf: string
-  readonly done: string
   readonly email: string
   readonly frame: Frame
   readonly own: string
@@ -117,14 +118,8 @@ export const SecurityView = ({ csrf, done, email, frame, own, problem, sessions 
   readonly sessions: ReadonlyArray<Session>
 }) => {
   const { security } = textsIn(frame.locale)
-  const message = done === "changed" ? security.changed : done === "ended" ? security.ended : undefined
   return (
     <Layout frame={frame} title={security.title} isError={problem !== undefined}>
-      {message === undefined ? null : (
-        <Alert kind="good">
-          <p>{message}</p>
-        </Alert>
-      )}
       <ChangePassword csrf={csrf} email={email} frame={frame} problem={problem} />
       <Sessions csrf={csrf} frame={frame} own={own} sessions={sessions} />
     </Layout>

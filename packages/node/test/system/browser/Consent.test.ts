@@ -335,7 +335,9 @@ describe.skipIf(isMissing)("consent in Chromium (skipped without Chromium)", () 
         expect(await button.isVisible()).toBe(false)
         await card.getByText("Revoke access…").click()
         await button.click()
-        expect(await page.getByRole("status").textContent()).toBe("The access was revoked.")
+        expect(await page.getByRole("status").textContent()).toContain(
+          "Race Revoked no longer has access to your account."
+        )
         expect(await page.locator("main").textContent()).toContain("No application has access to your account.")
         const refused = await site.run(
           Effect.flatMap(OAuth, (oauth) => Effect.flip(oauth.authenticate(tokens.accessToken)))

@@ -88,7 +88,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromiu
         await uris.fill("https://other.example/callback")
         await page.getByLabel("Require PKCE").check()
         await press(page, "Save")
-        expect(await page.getByRole("status").textContent()).toContain("The settings are saved.")
+        expect(await page.getByRole("status").textContent()).toContain("The settings of Race Hub are saved.")
         const saved = await site.run(Effect.flatMap(Applications, ({ find }) => find(application.id)))
         expect(saved).toMatchObject({ redirectUris: ["https://other.example/callback"], requirePkce: true })
       })

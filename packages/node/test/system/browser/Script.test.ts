@@ -96,7 +96,7 @@ describe.skipIf(isMissing)("the script of the pages in Chromium (skipped without
         expect(await page.getByRole("button", { name: /^Copy/ }).count()).toBe(0)
         await page.getByLabel("Name").fill("Race Hub 2")
         await press(page, "Save")
-        await page.getByText("The settings are saved.").waitFor()
+        await page.getByText("The settings of Race Hub 2 are saved.").waitFor()
         expect(new Set(blocked)).toEqual(new Set(["script-src-elem"]))
       }, /Content Security Policy/)
     )

@@ -20,7 +20,7 @@ import * as OwnerLimits from "@startlist/http/OwnerLimits"
 import { get, type Parameters, parseClientId, readOnce, write } from "@startlist/http/Parameters"
 import { Malformed, NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
-import { HttpConfig } from "@startlist/http/HttpConfig"
+import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import type { FailureLimit } from "@startlist/http/FailureLimit"
 import type { Authentication } from "../../Authentication.ts"
 import * as Forms from "../Forms.ts"
@@ -53,7 +53,9 @@ export const make: Effect.Effect<
   const oauth = yield* OAuth
   const subscriptions = yield* Subscriptions
   const policy = yield* Policy
-  const { authUrl, baseUrl } = yield* HttpConfig
+  const config = yield* HttpConfig
+  const { authUrl, baseUrl } = config
+  const base = basePath(config)
   const owner = yield* Owner.make
   const { spend, validate } = yield* OwnerLimits.make
   const formKeys = yield* Forms.makeKeys
@@ -151,7 +153,8 @@ export const make: Effect.Effect<
       }`)
 
   const showOne = (context: Owner.ApplicationContext, status: number, shown: {
-    readonly isSaved?: boolean
+    /** The name that was typed to delete the application, if it is another one. */
+    readonly wrongName?: string
     readonly isFull?: boolean
     readonly values?: Settings
     readonly problem?: InvalidApplication
@@ -170,6 +173,7 @@ export const make: Effect.Effect<
         hours: yield* sent.lastDay(application),
         secrets: live(application.secrets, yield* DateTime.now),
         formKey: yield* formKeys.make,
+        endFields: owner.notices.fields("deleted", application.name, context.signedIn),
         overlap: policy.secretOverlap
       })
       return Page.html(status, view)
@@ -180,11 +184,7 @@ export const make: Effect.Effect<
       request,
       id,
       `${Owner.home}/${id}`,
-      (context) =>
-        Effect.flatMap(
-          readOnce(request),
-          (parameters) => showOne(context, 200, { isSaved: get(parameters, "saved") !== undefined })
-        )
+      (context) => showOne(context, 200, {})
     )
 
   const save: Endpoint = (request, [id]) =>
@@ -193,7 +193,7 @@ export const make: Effect.Effect<
       return applications.change(context.application.id, values).pipe(
         Effect.tap((changed) => owner.record(request, "application_changed", context, changed)),
         uninterrupted,
-        Effect.as(redirect(`${Owner.pathOf(context.frame, context.application)}?saved=yes`)),
+        Effect.map(({ name }) => owner.done(context, Owner.pathOf(context.frame, context.application), "saved", name)),
         Effect.catchTags({
           "@startlist/core/ApplicationNotFound": () => new NotFound(),
           "@startlist/core/InvalidApplication": (problem) => showOne(context, 422, { problem, values })
@@ -271,7 +271,7 @@ export const make: Effect.Effect<
       if (!Schema.is(Text)(callbackUrl)) return yield* refuse("invalid")
       const wanted = { callbackUrl, verifyToken: Redacted.make(verifyToken) }
       return yield* validate(application, subscriptions.subscribe(application.id, wanted)).pipe(
-        Effect.as(redirect(Owner.pathOf(context.frame, application))),
+        Effect.as(owner.done(context, Owner.pathOf(context.frame, application), "subscribed", application.name)),
         Effect.catchTags({
           "@startlist/core/AlreadySubscribed": () => subscribedBefore(false),
           // The form was sent twice, and the first request still waits for the callback.
@@ -289,11 +289,11 @@ export const make: Effect.Effect<
     Effect.gen(function*() {
       switch (action) {
         case "pause":
-          return yield* Effect.asVoid(subscriptions.pause(application.id, "owner"))
+          return yield* Effect.as(subscriptions.pause(application.id, "owner"), "paused" as const)
         case "resume":
-          return yield* Effect.asVoid(subscriptions.resume(application.id, "owner"))
+          return yield* Effect.as(subscriptions.resume(application.id, "owner"), "resumed" as const)
         case "end":
-          return yield* subscriptions.end(application.id, Option.some(Number(named)))
+          return yield* Effect.as(subscriptions.end(application.id, Option.some(Number(named))), "ended" as const)
         default:
           return yield* new Malformed({ what: "action" })
       }
@@ -310,7 +310,7 @@ export const make: Effect.Effect<
         )
       }
       return uninterrupted(Effect.tap(change(action, application, get(parameters, "subscription")), note)).pipe(
-        Effect.as(redirect(Owner.pathOf(context.frame, application))),
+        Effect.map((kind) => owner.done(context, Owner.pathOf(context.frame, application), kind, application.name)),
         Effect.catchTags({
           "@startlist/core/SubscriptionNotFound": () =>
             Effect.succeed(
@@ -325,11 +325,34 @@ export const make: Effect.Effect<
       )
     })
 
+  /** Deletes the application. A form that is sent twice finds none: the list shows that it has ended. */
+  const end: Endpoint = (request, [id]) =>
+    owner.withForm(request, id, (context, parameters) =>
+      Effect.gen(function*() {
+        const { application: { id: applicationId, name }, frame } = context
+        const typed = get(parameters, "name")?.trim().normalize("NFC") ?? ""
+        if (typed !== name.normalize("NFC")) return yield* showOne(context, 422, { wrongName: typed })
+        yield* uninterrupted(Effect.tap(
+          applications.end(applicationId),
+          owner.record(request, "application_ended", context, context.application)
+        ))
+        return owner.done(context, frame.base + Owner.home, "deleted", name)
+      }).pipe(Effect.catchTag("@startlist/core/ApplicationNotFound", () => new NotFound()))).pipe(
+        Effect.catchTag("@startlist/http/NotFound", () =>
+          owner.withOwner(request, Owner.home, (context) =>
+            owner.posted(request, context, (parameters) => {
+              const name = owner.notices.aboutIn(parameters, "deleted", context.signedIn)
+              const list = base + Owner.home
+              return Effect.succeed(name === undefined ? redirect(list) : owner.done(context, list, "deleted", name))
+            })))
+      )
+
   const { refuse } = owner
   return [
     { path: Owner.home, methods: { GET: list, POST: register }, refuse },
     { path: `${Owner.home}/{client_id}`, methods: { GET: one, POST: save }, refuse },
     { path: `${Owner.home}/{client_id}/secret`, methods: { POST: rotate }, refuse },
-    { path: `${Owner.home}/{client_id}/subscription`, methods: { POST: subscription }, refuse }
+    { path: `${Owner.home}/{client_id}/subscription`, methods: { POST: subscription }, refuse },
+    { path: `${Owner.home}/{client_id}/end`, methods: { POST: end }, refuse }
   ]
 })

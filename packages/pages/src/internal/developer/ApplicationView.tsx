@@ -5,7 +5,8 @@ import type { InvalidApplication, Settings } from "@startlist/core/Application"
 import type { Lifetime } from "@startlist/core/ApplicationSecret"
 import { type Connected, connectedLimit } from "@startlist/core/OAuth"
 import type { Subscription } from "@startlist/core/Subscription"
-import { Alert, Check, Copyable, Form, Value } from "../Form.tsx"
+import type { Fields } from "@startlist/http/Authorization"
+import { Check, Copyable, ErrorSummary, Field, Form, Value } from "../Form.tsx"
 import { textsIn } from "../Locale.ts"
 import { Facts, Instant } from "../Elements.tsx"
 import { type ApplicationContext, ApplicationLayout, home, pathOf } from "./Owner.tsx"
@@ -92,16 +93,29 @@ const Secret = ({ formKey, isFull, overlap, secrets, context }: {
   )
 }
 
-const Ending = ({ context: { application, frame, signedIn } }: { readonly context: ApplicationContext }) => {
+const Ending = ({ context: { application, frame, signedIn }, endFields, wrongName }: {
+  readonly context: ApplicationContext
+  readonly endFields: Fields
+  readonly wrongName: string | undefined
+}) => {
   const { developer: { ending } } = textsIn(frame.locale)
   return (
     <section class="card">
       <h2>{ending.title}</h2>
       <p>{ending.explanation}</p>
-      <details class="step">
+      <details class="step" open={wrongName !== undefined}>
         <summary>{ending.open}</summary>
         <p>{ending.means}</p>
-        <Form action={`${pathOf(frame, application)}/end`} csrf={signedIn.csrf}>
+        <Form action={`${pathOf(frame, application)}/end`} csrf={signedIn.csrf} hidden={endFields}>
+          <Field
+            id="confirmed-name"
+            name="name"
+            label={ending.typeName(application.name)}
+            required
+            autocomplete="off"
+            value={wrongName ?? ""}
+            problem={wrongName === undefined ? undefined : ending.wrongName(application.name)}
+          />
           <button type="submit" class="danger">{ending.now}</button>
         </Form>
       </details>
@@ -115,17 +129,18 @@ export const ApplicationView = (
     authorizationLink,
     connected,
     context,
+    endFields,
     formKey,
     hours,
     isFull = false,
-    isSaved = false,
     overlap,
     problem,
     secrets,
     subscribeAt,
     subscription,
     values,
-    webhookProblem
+    webhookProblem,
+    wrongName
   }: {
     readonly context: ApplicationContext
     /** The address to which the application sends users, if it has a redirect URI. */
@@ -137,6 +152,8 @@ export const ApplicationView = (
     readonly subscribeAt: string
     readonly subscription: Option.Option<Subscription>
     readonly hours: ReadonlyArray<AttemptHour>
+    /** Hidden fields of the form that deletes the application. */
+    readonly endFields: Fields
     /** The key of the form that replaces the secret. */
     readonly formKey: string
     /** Its live client secrets, newest first. */
@@ -145,29 +162,29 @@ export const ApplicationView = (
     readonly isFull?: boolean
     /** The time for which the current secret would stay valid beside a new one. */
     readonly overlap: Duration.Duration
-    /** Whether the settings were saved just now. */
-    readonly isSaved?: boolean
+    /** The typed name if it is not that of the application, which was to be deleted. */
+    readonly wrongName?: string
     /** The stored settings, or the typed ones that were refused because of `problem`. */
     readonly values: Settings
     readonly problem?: InvalidApplication | undefined
   }
 ) => {
   const { application, frame, signedIn } = context
-  const { developer: { applications, settings } } = textsIn(frame.locale)
+  const { developer: { applications, ending, settings } } = textsIn(frame.locale)
   return (
     <ApplicationLayout
       context={context}
       title={application.name}
-      isError={problem !== undefined || webhookProblem !== undefined || isFull}
+      isError={problem !== undefined || webhookProblem !== undefined || isFull || wrongName !== undefined}
       back={false}
     >
-      {isSaved
-        ? (
-          <Alert kind="good">
-            <p>{settings.saved}</p>
-          </Alert>
-        )
-        : null}
+      {wrongName === undefined ? null : (
+        <ErrorSummary
+          id="not-deleted"
+          title={ending.title}
+          problems={[["confirmed-name", ending.wrongName(application.name)]]}
+        />
+      )}
       <SettingsProblem locale={frame.locale} values={values} problem={problem} />
       <p class="row">
         <a href={frame.base + home}>{applications.title}</a>
@@ -192,7 +209,7 @@ export const ApplicationView = (
         </Form>
       </section>
       <Secret context={context} formKey={formKey} secrets={secrets} isFull={isFull} overlap={overlap} />
-      <Ending context={context} />
+      <Ending context={context} endFields={endFields} wrongName={wrongName} />
     </ApplicationLayout>
   )
 }

@@ -3,7 +3,7 @@ import * as Option from "effect/Option"
 import { type Delivery, type DeliveryId, State } from "@startlist/core/Delivery"
 import type { AttemptHour } from "./AttemptHours.ts"
 import { write } from "@startlist/http/Parameters"
-import { Alert, Field, Form } from "../Form.tsx"
+import { Field, Form } from "../Form.tsx"
 import { textsIn } from "../Locale.ts"
 import { Instant, type Row, Table } from "../Elements.tsx"
 import { type ApplicationContext, ApplicationLayout, pathOf } from "./Owner.tsx"
@@ -128,7 +128,7 @@ const rowOf = (
 
 /** View of the deliveries of an application. */
 export const DeliveriesView = (
-  { context, deliveries, failedSince, hours, isFirst, isRepeatable, next, redelivered, repeats, typed }: {
+  { context, deliveries, failedSince, hours, isFirst, isRepeatable, next, repeats, typed }: {
     readonly context: ApplicationContext
     readonly deliveries: ReadonlyArray<Delivery>
     readonly repeats: ReadonlyMap<DeliveryId, Delivery>
@@ -138,8 +138,6 @@ export const DeliveriesView = (
     readonly isFirst: boolean
     /** Whether there is a subscription for failed events to be delivered again. */
     readonly isRepeatable: boolean
-    /** Number of events that are delivered again, after that form. */
-    readonly redelivered: Option.Option<number>
     /** The delivery before the next page, if there is one. */
     readonly next: Option.Option<number>
   }
@@ -152,14 +150,6 @@ export const DeliveriesView = (
       title={words.title(application.name)}
       isError={failedSince !== undefined}
     >
-      {Option.match(redelivered, {
-        onNone: () => null,
-        onSome: (count) => (
-          <Alert kind="good">
-            <p>{words.redelivered(count)}</p>
-          </Alert>
-        )
-      })}
       <section class="card">
         <h2>{chart.title}</h2>
         <AttemptChart hours={hours} locale={frame.locale} />

@@ -14,6 +14,7 @@ import type { HttpConfig } from "@startlist/http/HttpConfig"
 import type { Audit } from "@startlist/core/Audit"
 import { Applications } from "@startlist/core/Applications"
 import { Deliveries } from "@startlist/core/Deliveries"
+import type { Secrets } from "@startlist/core/Secrets"
 import type { StoreError } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { redirect } from "@startlist/http/Http"
@@ -86,7 +87,15 @@ const parseInstant = (typed: string): Option.Option<DateTime.Utc> => {
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Audit | Authentication | Deliveries | FailureLimit | HttpConfig | SentDeliveries | Subscriptions
+  | Applications
+  | Audit
+  | Authentication
+  | Deliveries
+  | FailureLimit
+  | HttpConfig
+  | Secrets
+  | SentDeliveries
+  | Subscriptions
 > = Effect.gen(function*() {
   const applications = yield* Applications
   const deliveries = yield* Deliveries
@@ -101,11 +110,10 @@ export const make: Effect.Effect<
     shown: {
       readonly after?: Option.Option<DeliveryId>
       readonly failedSince?: string
-      readonly redelivered?: Option.Option<number>
     } = {}
   ) =>
     Effect.gen(function*() {
-      const { after = Option.none(), failedSince, redelivered = Option.none() } = shown
+      const { after = Option.none(), failedSince } = shown
       const applicationId = context.application.id
       const found = yield* sent.search(context.application, {
         state: decodeState(typed.state),
@@ -119,7 +127,6 @@ export const make: Effect.Effect<
         context,
         typed,
         failedSince,
-        redelivered,
         deliveries: found.deliveries,
         repeats: yield* deliveries.repeats(found.deliveries),
         hours: yield* sent.lastDay(context.application),
@@ -139,11 +146,9 @@ export const make: Effect.Effect<
         since: given("since"),
         until: given("until")
       }
-      const redelivered = Option.filter(Option.some(Number(given("redelivered"))), () =>
-        /^\d{1,4}$/.test(given("redelivered")))
       const here = request.query === "" ? request.path : `${request.path}?${request.query}`
       return owner.withApplication(request, id, here, (context) =>
-        showList(context, typed, { after: decodeId(given("after")), redelivered }))
+        showList(context, typed, { after: decodeId(given("after")) }))
     })
 
   const redeliverFailed: Endpoint = (request, [id]) =>
@@ -154,7 +159,7 @@ export const make: Effect.Effect<
         if (Option.isNone(since)) return yield* showList(context, everything, { failedSince: typed })
         const { id, ownerId } = context.application
         const count = yield* spend("backlog", ownerId, sent.redeliverFailed(id, since.value))
-        return redirect(`${listUrl(context)}?redelivered=${count}`)
+        return owner.done(context, listUrl(context), "redelivered", String(count))
       }), `${Owner.home}/${id}/deliveries`)
 
   /** Finds a delivery of this application. */
@@ -186,7 +191,8 @@ export const make: Effect.Effect<
           ? Option.some(yield* sentNow(delivery, subscription.value, yield* applications.signingSecrets(applicationId)))
           : Option.none()
         const repeat = (yield* deliveries.repeats([delivery])).get(delivery.id)
-        return Page.html(200, DeliveryView({ context, delivery, repeat, sent: signed }))
+        const waiting = yield* sent.waiting(delivery, context.application, subscription)
+        return Page.html(200, DeliveryView({ context, delivery, repeat, sent: signed, waiting }))
       }).pipe(Effect.catchTag("@startlist/core/ApplicationNotFound", () => new NotFound())))
 
   const redeliver: Endpoint = (request, [id, deliveryId]) =>

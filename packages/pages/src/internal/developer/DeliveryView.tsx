@@ -5,6 +5,7 @@ import { body, type Event } from "@startlist/core/Event"
 import { type Locale, textsIn } from "../Locale.ts"
 import { Copyable, Form, Value } from "../Form.tsx"
 import { Facts, Instant, Table } from "../Elements.tsx"
+import { Waiting } from "./SentDeliveries.ts"
 import { type ApplicationContext, ApplicationLayout, pathOf } from "./Owner.tsx"
 
 /** The object of an event in words. */
@@ -92,6 +93,7 @@ const RequestSent = ({ locale, sent }: { readonly locale: Locale; readonly sent:
   return (
     <section class="card">
       <h2>{words.request}</h2>
+      <p class="muted">{words.requestMeans}</p>
       <Facts facts={sent.headers.map(([name, value]) => [name, <code>{value}</code>])} />
       <h3>{words.body}</h3>
       <pre><code>{pretty(sent.body)}</code></pre>
@@ -104,18 +106,45 @@ const RequestSent = ({ locale, sent }: { readonly locale: Locale; readonly sent:
   )
 }
 
+/** Why the delivery waits, and a link to load the page again. */
+const Wait = ({ locale, path, waiting }: {
+  readonly locale: Locale
+  /** That of the list. */
+  readonly path: string
+  readonly waiting: Waiting
+}) => {
+  const { developer: { deliveries, delivery: words } } = textsIn(locale)
+  return Waiting.$match(waiting, {
+    Suspended: () => <>{words.waitsFor.suspended}</>,
+    Paused: ({ byOperator }) => <>{byOperator ? words.waitsFor.pausedByOperator : words.waitsFor.paused}</>,
+    Earlier: ({ id }) => (
+      <>
+        {words.waitsForEarlier} <a href={`${path}/${id}`}>{deliveries.open(id)}</a>
+      </>
+    ),
+    NextAttempt: ({ at, failed }) => (
+      <>
+        {words.waitsForAttempt(failed)} <Instant at={at} locale={locale} />
+      </>
+    ),
+    Due: () => <>{words.waitsFor.due}</>
+  })
+}
+
 /** View of a delivery. */
-export const DeliveryView = ({ context, delivery, repeat, sent }: {
+export const DeliveryView = ({ context, delivery, repeat, sent, waiting }: {
   readonly context: ApplicationContext
   readonly delivery: Delivery
   readonly repeat: Delivery | undefined
   /** None if its subscription has ended. */
   readonly sent: Option.Option<Sent>
+  /** The reason, if it is pending. */
+  readonly waiting: Option.Option<Waiting>
 }) => {
   const { application, frame, signedIn } = context
   const { locale } = frame
   const { developer: { deliveries, delivery: words } } = textsIn(locale)
-  const { attempts, dueAt, event, id, state, subscriptionId } = delivery
+  const { attempts, event, id, state, subscriptionId } = delivery
   const path = `${pathOf(frame, application)}/deliveries`
   return (
     <ApplicationLayout context={context} title={words.title(id)}>
@@ -129,16 +158,19 @@ export const DeliveryView = ({ context, delivery, repeat, sent }: {
             [words.event, about(event, locale)],
             [words.occurred, <Instant at={event.time} locale={locale} />],
             [words.webhookId, <Value name={words.webhookId}>{event.id}</Value>],
-            ...(state === "pending" ? [[words.next, <Instant at={dueAt} locale={locale} />] as const] : [])
+            ...Option.match(waiting, {
+              onNone: () => [],
+              onSome: (waiting) => [
+                [
+                  words.waits,
+                  <>
+                    <Wait waiting={waiting} path={path} locale={locale} /> <a href={`${path}/${id}`}>{words.reload}</a>
+                  </>
+                ] as const
+              ]
+            })
           ]}
         />
-        {state === "pending"
-          ? (
-            <p>
-              {words.queued} <a href={`${path}/${id}`}>{words.reload}</a>
-            </p>
-          )
-          : null}
         <h2>{words.attempts}</h2>
         {state === "set_aside"
           ? <p>{words.setAside}</p>

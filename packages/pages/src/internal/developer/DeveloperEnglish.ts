@@ -16,6 +16,25 @@ const objects: Readonly<Record<ObjectType, string>> = {
   organizer: "organizer"
 }
 
+/** What a form of these pages has done to an application, and what follows. */
+export const notices = {
+  saved: (application: string) => `The settings of ${application} are saved.`,
+  deleted: (application: string) =>
+    `${application} is deleted. Its secrets, its subscription and the access of its users have ended.`,
+  secretEnded: (application: string) => `A secret of ${application} has ended. It is no longer accepted.`,
+  subscribed: (application: string) => `${application} has a subscription. It is notified of changes from now on.`,
+  paused: (application: string) =>
+    `The subscription of ${application} is paused. Nothing is sent, and events wait in order until you resume it.`,
+  resumed: (application: string) =>
+    `The subscription of ${application} is active again. Events that waited are delivered now, in order.`,
+  ended: (application: string) =>
+    `The subscription of ${application} has ended. Pending events are cancelled. A new subscription gets new events only.`,
+  redelivered: (count: string) =>
+    count === "0"
+      ? "There is no failed event to deliver again."
+      : `${number(Number(count))} ${plural(Number(count), "event is", "events are")} delivered again.`
+}
+
 /** The texts by page. */
 export const developer = {
   applications: {
@@ -59,8 +78,7 @@ export const developer = {
     linkWrong: "Enter an https address of at most 255 characters, or nothing.",
     requirePkce: "Require PKCE",
     requirePkceHint: "Authorization requests without a code challenge (S256) are refused.",
-    save: "Save",
-    saved: "The settings are saved."
+    save: "Save"
   },
   secret: {
     title: "Client secret",
@@ -165,6 +183,8 @@ export const developer = {
     open: "Delete the application…",
     means:
       "Its secrets, its subscription and all access that users have granted end immediately. This cannot be undone.",
+    typeName: (application: string) => `Type ${application} to confirm`,
+    wrongName: (application: string) => `Nothing was deleted. Type the name exactly: ${application}`,
     now: "Delete the application",
     suspended:
       "The operator of this service has suspended the application. It gets no tokens and no events. Nothing is lost: events wait. Contact the operator."
@@ -213,22 +233,19 @@ export const developer = {
     again: "Deliver all again",
     wrongInstant: "Enter date and time as in 2026-01-31 08:00.",
     /** Before the state of a redelivery. */
-    redelivery: (id: number) => `redelivery ${id}:`,
-    redelivered: (count: number) =>
-      count === 0
-        ? "There is no failed event to deliver again."
-        : `${number(count)} ${plural(count, "event is", "events are")} delivered again.`
+    redelivery: (id: number) => `redelivery ${id}:`
   },
   delivery: {
     title: (id: number) => `Delivery ${id}`,
-    request: "Request",
+    request: "The request as it would be sent now",
+    requestMeans:
+      "Every attempt sends this body with the same webhook-id and startlist-sequence. Each has the time of its start in webhook-timestamp, and a signature of that.",
     headers: "Headers",
     curl: "The same as a command",
-    curlMeans: "It sends the request as it would be sent now. The signature is valid for a few minutes.",
+    curlMeans: "The signature is valid for a few minutes.",
     event: "Event",
     webhookId: "webhook-id",
     occurred: "Occurred",
-    next: "Next attempt",
     body: "Payload",
     attempts: "Attempts",
     noAttempts: "No attempt has been made yet.",
@@ -241,7 +258,18 @@ export const developer = {
     redeliver: "Deliver again",
     redeliverMeans: "Creates a new delivery of the same event, with the same webhook-id.",
     gone: "The subscription of this delivery has ended. It cannot be delivered again.",
-    queued: "This delivery is queued. Reload the page in a moment to see its result.",
+    waits: "Waits because",
+    waitsFor: {
+      suspended: "the operator of this service has suspended the application",
+      pausedByOperator: "the operator of this service has paused the subscription",
+      paused: "the subscription is paused",
+      due: "a worker has not attempted it yet, or is doing so now"
+    },
+    /** Before the delivery that is first. */
+    waitsForEarlier: "an earlier event of the same object is not delivered yet:",
+    /** Before the time of the next attempt. */
+    waitsForAttempt: (failed: number) =>
+      `${number(failed)} ${plural(failed, "attempt has", "attempts have")} failed. Next attempt:`,
     reload: "Reload",
     setAside:
       "Attempts began, but the service could not record their results. It stopped retrying. Later events are delivered."

@@ -9,6 +9,25 @@ const list = Catalogue.list("fr-FR")
 
 const objects = { registration: "inscription", athlete: "athlète", organizer: "organisation" } as const
 
+/** What a form of these pages has done, in French. */
+export const notices: Omit<Texts["notices"], "passwordChanged" | "revoked" | "sessionEnded"> = {
+  saved: (application) => `Les réglages de ${application} sont enregistrés.`,
+  deleted: (application) =>
+    `${application} est supprimée. Ses secrets, son abonnement et les accès autorisés ont pris fin.`,
+  secretEnded: (application) => `Un secret de ${application} est révoqué. Il n’est plus accepté.`,
+  subscribed: (application) => `${application} a un abonnement. Elle est informée des changements dès maintenant.`,
+  paused: (application) =>
+    `L’abonnement de ${application} est en pause. Rien n’est envoyé, et les événements attendent dans l’ordre jusqu’à la reprise.`,
+  resumed: (application) =>
+    `L’abonnement de ${application} est de nouveau actif. Les événements en attente sont livrés maintenant, dans l’ordre.`,
+  ended: (application) =>
+    `L’abonnement de ${application} a pris fin. Les événements en attente sont annulés. Un nouvel abonnement ne reçoit que les nouveaux événements.`,
+  redelivered: (count) =>
+    count === "0"
+      ? "Aucun événement en échec à livrer à nouveau."
+      : `${number(Number(count))} ${plural(Number(count), "événement est livré", "événements sont livrés")} à nouveau.`
+}
+
 /** The texts by page. */
 export const developer: Texts["developer"] = {
   applications: {
@@ -52,8 +71,7 @@ export const developer: Texts["developer"] = {
     linkWrong: "Saisissez une adresse https de 255 caractères au plus, ou rien.",
     requirePkce: "Exiger PKCE",
     requirePkceHint: "Les demandes d’autorisation sans code challenge (S256) sont refusées.",
-    save: "Enregistrer",
-    saved: "Les réglages sont enregistrés."
+    save: "Enregistrer"
   },
   secret: {
     title: "Secret client",
@@ -161,6 +179,8 @@ export const developer: Texts["developer"] = {
     open: "Supprimer l’application…",
     means:
       "Ses secrets, son abonnement et les accès autorisés prennent fin immédiatement. Cette action est définitive.",
+    typeName: (application) => `Tapez ${application} pour confirmer`,
+    wrongName: (application) => `Rien n’a été supprimé. Tapez le nom exactement\u00a0: ${application}`,
     now: "Supprimer l’application",
     suspended:
       "L’équipe qui exploite ce service a suspendu l’application. Elle ne reçoit ni jetons ni événements. Rien n’est perdu\u00a0: les événements attendent. Contactez cette équipe."
@@ -208,24 +228,20 @@ export const developer: Texts["developer"] = {
     failedSince: "En échec depuis (UTC)",
     again: "Tout livrer à nouveau",
     wrongInstant: "Saisissez la date et l’heure comme 2026-01-31 08:00.",
-    redelivery: (id) => `nouvelle livraison ${id}\u00a0:`,
-    redelivered: (count) =>
-      count === 0
-        ? "Aucun événement en échec à livrer à nouveau."
-        : `${number(count)} ${plural(count, "événement est livré", "événements sont livrés")} à nouveau.`
+    redelivery: (id) => `nouvelle livraison ${id}\u00a0:`
   },
   delivery: {
     title: (id) => `Livraison ${id}`,
-    request: "Requête",
+    request: "La requête telle qu’elle partirait maintenant",
+    requestMeans:
+      "Chaque tentative envoie ce contenu avec les mêmes webhook-id et startlist-sequence. Chacune a l’heure de son début dans webhook-timestamp, et la signature correspondante.",
     headers: "En-têtes",
     curl: "La même requête en ligne de commande",
-    curlMeans:
-      "Cette commande envoie la requête telle qu’elle partirait maintenant. La signature est valable quelques minutes.",
+    curlMeans: "La signature est valable quelques minutes.",
     event: "Événement",
     webhookId: "webhook-id",
     occurred: "Date de l’événement",
-    next: "Prochaine tentative",
-    body: "Contenu envoyé",
+    body: "Contenu",
     attempts: "Tentatives",
     noAttempts: "Aucune tentative pour l’instant.",
     attempt: "N°",
@@ -237,7 +253,16 @@ export const developer: Texts["developer"] = {
     redeliver: "Livrer à nouveau",
     redeliverMeans: "Crée une nouvelle livraison du même événement, avec le même webhook-id.",
     gone: "L’abonnement destinataire a pris fin\u00a0: une nouvelle livraison est impossible.",
-    queued: "Cette livraison est en file d’attente. Rechargez la page dans un instant pour en voir le résultat.",
+    waits: "Raison de l’attente",
+    waitsFor: {
+      suspended: "l’équipe qui exploite ce service a suspendu l’application",
+      pausedByOperator: "l’équipe qui exploite ce service a mis l’abonnement en pause",
+      paused: "l’abonnement est en pause",
+      due: "aucune tentative n’a encore eu lieu, ou une tentative est en cours"
+    },
+    waitsForEarlier: "un événement antérieur du même objet n’est pas encore livré\u00a0:",
+    waitsForAttempt: (failed) =>
+      `${number(failed)} ${plural(failed, "tentative a échoué", "tentatives ont échoué")}. Prochaine tentative\u00a0:`,
     reload: "Recharger",
     setAside:
       "Des tentatives ont commencé, mais le service n’a pas pu en enregistrer le résultat. Il a cessé de réessayer. Les événements suivants sont livrés."

@@ -5,10 +5,11 @@ import * as Option from "effect/Option"
 import type { ComponentChildren } from "preact"
 import type { Application } from "@startlist/core/Application"
 import { Applications } from "@startlist/core/Applications"
+import type { Secrets } from "@startlist/core/Secrets"
 import type { StoreError } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { type Action, Audit, Entry, Party } from "@startlist/core/Audit"
-import type { Request, Response } from "@startlist/http/Http"
+import { redirect, type Request, type Response } from "@startlist/http/Http"
 import { type Parameters, parseClientId } from "@startlist/http/Parameters"
 import { NotFound, type Refusal } from "@startlist/http/Refusal"
 import type { Refuse } from "@startlist/http/Router"
@@ -18,6 +19,7 @@ import * as ErrorPage from "../ErrorPage.ts"
 import * as Forms from "../Forms.ts"
 import * as Page from "../Page.ts"
 import * as Locale from "../Locale.ts"
+import * as Notice from "../Notice.ts"
 import { SentDeliveries } from "./SentDeliveries.ts"
 import { Alert } from "../Form.tsx"
 import { Layout } from "../Layout.tsx"
@@ -68,6 +70,9 @@ export interface OwnerPages {
   /** The answer to an outdated form, sent twice or from another window. It changes nothing. */
   readonly outdated: (request: Request, context: ApplicationContext) => Response
   readonly refuse: Refuse
+  readonly notices: Notice.Notices
+  /** The answer to a form that was done: leads to a page that says so. */
+  readonly done: (context: OwnerContext, path: string, kind: Notice.Kind, about: string) => Response
   /** Records an action of a platform user in the audit trail. */
   readonly record: (
     request: Request,
@@ -81,7 +86,7 @@ export interface OwnerPages {
 export const make: Effect.Effect<
   OwnerPages,
   never,
-  Applications | Audit | Authentication | HttpConfig | SentDeliveries | Subscriptions
+  Applications | Audit | Authentication | HttpConfig | Secrets | SentDeliveries | Subscriptions
 > = Effect.gen(function*() {
   const applications = yield* Applications
   const sent = yield* SentDeliveries
@@ -91,6 +96,7 @@ export const make: Effect.Effect<
   const config = yield* HttpConfig
   const frameOf = yield* Page.makeFrame
   const errors = yield* ErrorPage.make
+  const notices = yield* Notice.make
 
   /** An earlier subscription may have had another callback. */
   const isCallbackFailing = ({ id }: Application) =>
@@ -106,11 +112,13 @@ export const make: Effect.Effect<
       if (Option.isNone(signedIn)) {
         return Effect.succeed(errors.signIn(request, authentication.signInUrl(basePath(config) + here)))
       }
+      const locale = Locale.of(request)
       const frame = frameOf({
-        locale: Locale.of(request),
+        locale,
         here: basePath(config) + here,
         signedIn,
-        signOutUrl: authentication.signOutUrl
+        signOutUrl: authentication.signOutUrl,
+        notice: notices.textOf(request, locale, signedIn.value)
       })
       return signedIn.value.user.role === "platform"
         ? serve({ frame, signedIn: signedIn.value })
@@ -154,6 +162,8 @@ export const make: Effect.Effect<
     outdated: (request, { application, frame }) =>
       errors.show(request, 409, "outdated", { again: pathOf(frame, application) }),
     posted,
+    notices,
+    done: ({ signedIn }, path, kind, about) => redirect(notices.address(path, kind, about, signedIn)),
     record: (request, action, { signedIn }, { id }) =>
       Effect.flatMap(DateTime.now, (at) =>
         audit.record(Entry.Acted({

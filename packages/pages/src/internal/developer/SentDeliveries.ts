@@ -1,6 +1,7 @@
 /** Searches, charts and repeats of deliveries for the owners of applications. One of them costs more than a page. */
 import * as Cache from "effect/Cache"
 import * as Context from "effect/Context"
+import * as Data from "effect/Data"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -10,6 +11,7 @@ import type { Application, ApplicationId } from "@startlist/core/Application"
 import { Deliveries } from "@startlist/core/Deliveries"
 import type { Delivery, DeliveryId, DeliverySearch, FoundDeliveries, State } from "@startlist/core/Delivery"
 import type { StoreError } from "@startlist/core/Store"
+import type { Subscription } from "@startlist/core/Subscription"
 import type { UserId } from "@startlist/core/User"
 import { TooMany } from "@startlist/http/Refusal"
 import { type AttemptHour, dayOf } from "./AttemptHours.ts"
@@ -23,6 +25,17 @@ export class SentDeliveries extends Context.Tag("@startlist/pages/SentDeliveries
   SentDeliveries.Service
 >() {}
 
+/** Why a delivery is still pending. Of several reasons, the first to end. */
+export type Waiting = Data.TaggedEnum<{
+  Suspended: {}
+  Paused: { readonly byOperator: boolean }
+  /** A delivery of an earlier event of the same object, which comes first (law 6). */
+  Earlier: { readonly id: DeliveryId }
+  NextAttempt: { readonly at: DateTime.Utc; readonly failed: number }
+  Due: {}
+}>
+export const Waiting = Data.taggedEnum<Waiting>()
+
 export declare namespace SentDeliveries {
   export interface Service {
     /** Looks for deliveries among the next `searchLimit` of an application, newest first. */
@@ -30,6 +43,12 @@ export declare namespace SentDeliveries {
       application: Application,
       search: Search
     ) => Effect.Effect<FoundDeliveries, StoreError | TooMany>
+    /** Why a delivery waits. None if it has ended. */
+    readonly waiting: (
+      delivery: Delivery,
+      application: Application,
+      subscription: Option.Option<Subscription>
+    ) => Effect.Effect<Option.Option<Waiting>, StoreError | TooMany>
     /** The newest delivery that failed, if none was delivered since. */
     readonly failing: (id: ApplicationId) => Effect.Effect<Option.Option<Delivery>, StoreError>
     /**
@@ -97,6 +116,40 @@ export const make: Effect.Effect<SentDeliveries.Service, never, Deliveries> = Ef
     return yield* isList ? searching : inTurn(ownerId, searching)
   })
 
+  const waiting = Effect.fn("SentDeliveries.waiting")(function*(
+    { applicationId, attempts, dueAt, event, id, state, subscriptionId }: Delivery,
+    application: Application,
+    subscription: Option.Option<Subscription>
+  ) {
+    if (state !== "pending") return Option.none()
+    if (application.state === "suspended") return Option.some(Waiting.Suspended())
+    if (Option.isSome(subscription) && subscription.value.paused) {
+      return Option.some(Waiting.Paused({ byOperator: subscription.value.pausedByOperator }))
+    }
+    const { objectId, objectType } = event
+    const found = yield* inTurn(
+      application.ownerId,
+      deliveries.search({
+        applicationId: Option.some(applicationId),
+        state: Option.some("pending"),
+        text: Option.none(),
+        objects: [{ objectId, objectType }],
+        since: Option.none(),
+        until: Option.none(),
+        after: Option.some(id),
+        limit: searchLimit,
+        among: searchLimit
+      })
+    )
+    const first = found.deliveries.findLast((one) => one.subscriptionId === subscriptionId)
+    if (first !== undefined) return Option.some(Waiting.Earlier({ id: first.id }))
+    return Option.some(
+      attempts.length > 0 && DateTime.greaterThan(dueAt, yield* DateTime.now)
+        ? Waiting.NextAttempt({ at: dueAt, failed: attempts.length })
+        : Waiting.Due()
+    )
+  })
+
   const failing = Effect.fn("SentDeliveries.failing")(function*(id: ApplicationId) {
     const newestIn = (state: State) =>
       Effect.map(
@@ -137,5 +190,5 @@ export const make: Effect.Effect<SentDeliveries.Service, never, Deliveries> = Ef
   })
   const lastDay = ({ id, ownerId }: Application) => inTurn(ownerId, charts.get(id))
 
-  return { failing, lastDay, redeliverFailed, search }
+  return { failing, lastDay, redeliverFailed, search, waiting }
 })

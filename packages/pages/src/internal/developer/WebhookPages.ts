@@ -9,10 +9,11 @@ import { live } from "@startlist/core/ApplicationSecret"
 import { Deliveries } from "@startlist/core/Deliveries"
 import { Policy } from "@startlist/core/Policy"
 import { Applications } from "@startlist/core/Applications"
+import type { Secrets } from "@startlist/core/Secrets"
 import type { Subscriptions } from "@startlist/core/Subscriptions"
 import { type Audit, uninterrupted } from "@startlist/core/Audit"
 import * as OwnerLimits from "@startlist/http/OwnerLimits"
-import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
+import type { HttpConfig } from "@startlist/http/HttpConfig"
 import { redirect } from "@startlist/http/Http"
 import { get } from "@startlist/http/Parameters"
 import { Malformed, NotFound } from "@startlist/http/Refusal"
@@ -28,13 +29,20 @@ import { SigningView } from "./SecretViews.tsx"
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Audit | Authentication | Deliveries | FailureLimit | HttpConfig | SentDeliveries | Subscriptions
+  | Applications
+  | Audit
+  | Authentication
+  | Deliveries
+  | FailureLimit
+  | HttpConfig
+  | Secrets
+  | SentDeliveries
+  | Subscriptions
 > = Effect.gen(function*() {
   const deliveries = yield* Deliveries
   const applications = yield* Applications
   const { secretOverlap: overlap } = yield* Policy
   const owner = yield* Owner.make
-  const base = basePath(yield* HttpConfig)
   const { spend } = yield* OwnerLimits.make
 
   const pathOf = (id: string | undefined) => `${Owner.home}/${id}/signing-secret`
@@ -110,7 +118,7 @@ export const make: Effect.Effect<
         end(context.application.id, Number(get(parameters, "number"))),
         owner.record(request, action, context, context.application)
       )).pipe(
-        Effect.as(redirect(context.frame.base + here(id))),
+        Effect.as(owner.done(context, context.frame.base + here(id), "secretEnded", context.application.name)),
         Effect.catchTags({
           "@startlist/core/ApplicationNotFound": () => new NotFound(),
           "@startlist/core/SecretRefused": ({ reason }) =>
@@ -133,19 +141,6 @@ export const make: Effect.Effect<
         )
     )
 
-  const end: Endpoint = (request, [id]) =>
-    owner.withForm(request, id, (context) =>
-      Effect.as(
-        uninterrupted(Effect.tap(
-          applications.end(context.application.id),
-          owner.record(request, "application_ended", context, context.application)
-        )),
-        redirect(base + Owner.home)
-      ).pipe(Effect.catchTag("@startlist/core/ApplicationNotFound", () => new NotFound()))).pipe(
-        // A form that is sent twice finds no application. The list shows that it has ended.
-        Effect.catchTag("@startlist/http/NotFound", () => Effect.succeed(redirect(base + Owner.home)))
-      )
-
   const { refuse } = owner
   return [
     { path: `${Owner.home}/{client_id}/signing-secret`, methods: { GET: show, POST: act }, refuse },
@@ -161,7 +156,6 @@ export const make: Effect.Effect<
       methods: { POST: ending({ action: "signing_secret_ended", end: applications.endSigningSecret, here: pathOf }) },
       refuse
     },
-    { path: `${Owner.home}/{client_id}/test-event`, methods: { POST: test }, refuse },
-    { path: `${Owner.home}/{client_id}/end`, methods: { POST: end }, refuse }
+    { path: `${Owner.home}/{client_id}/test-event`, methods: { POST: test }, refuse }
   ]
 })

@@ -1,0 +1,26 @@
+import { expect, it } from "vitest"
+import { describe } from "../src/internal/Device.ts"
+
+it("a browser has a name and a system, and nothing else of its User-Agent is stored", () => {
+  const cases = [
+    ["Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:131.0) Gecko/20100101 Firefox/131.0", "Firefox, Windows"],
+    [
+      "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/129.0.0.0 Safari/537.36 Edg/129.0",
+      "Edge, Windows"
+    ],
+    [
+      "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile Safari/604.1",
+      "Safari, iPhone"
+    ],
+    [
+      "Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 (KHTML, like Gecko) SamsungBrowser/26.0 Chrome/122.0 Mobile Safari/537.36",
+      "Samsung Internet, Android"
+    ],
+    ["Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Chrome/129.0 Safari/537.36", "Chrome, macOS"],
+    ["curl/8.5", ""],
+    ["<script>Firefox/", "Firefox"],
+    ["", ""],
+    [undefined, ""]
+  ] as const
+  expect(cases.map(([userAgent]) => describe(userAgent))).toEqual(cases.map(([, described]) => described))
+})

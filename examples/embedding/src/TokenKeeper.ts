@@ -1,12 +1,12 @@
 /** A part of an application that is tested with Startlist in memory. */
-import { type Applications, OAuth, type Token } from "@startlist/core"
+import { type Client, OAuth, type Token } from "@startlist/core"
 import { Clock, Duration, Effect, Ref } from "effect"
 
 /** Time before the expiry of an access token at which it is refreshed. */
 const margin = Duration.minutes(1)
 
 /** Stores the latest tokens, and returns a valid access token. */
-export const make = (client: Applications.ClientCredentials, first: Token.TokenAnswer) =>
+export const make = (client: Client.ClientCredentials, first: Token.TokenAnswer) =>
   Effect.gen(function*() {
     const oauth = yield* OAuth.OAuth
     const latest = yield* Ref.make(first)

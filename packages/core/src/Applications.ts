@@ -18,6 +18,7 @@ import {
 } from "./Application.ts"
 import * as ApplicationSecret from "./ApplicationSecret.ts"
 import { first, type Lifetime, replace, type SecretRefused } from "./ApplicationSecret.ts"
+import { type ClientCredentials, makeWithClient } from "./Client.ts"
 import { PersonStore } from "./PersonStore.ts"
 import { Platform } from "./Platform.ts"
 import { Policy } from "./Policy.ts"
@@ -25,14 +26,6 @@ import { Secrets } from "./Secrets.ts"
 import { changing, type Conflict, foundOr, type StoreError } from "./Store.ts"
 import { SubscriptionStore } from "./Subscription.ts"
 import { type UserId, UserStore } from "./User.ts"
-
-/** Identifier and secret of a client. */
-export interface ClientCredentials<E = never> {
-  readonly id: ApplicationId
-  readonly secret: Redacted.Redacted<string>
-  /** Called with the application once its secret has proven right, before anything else. A failure refuses the request. */
-  readonly admit?: (application: Application.Application) => Effect.Effect<void, E>
-}
 
 /** An application and its secret in clear, which is not stored. */
 export interface Registered {
@@ -124,6 +117,7 @@ const make = Effect.gen(function*() {
   const secrets = yield* Secrets
   const platform = yield* Platform
   const policy = yield* Policy
+  const withClient = yield* makeWithClient
 
   const find = (id: ApplicationId) =>
     foundOr(
@@ -224,13 +218,8 @@ const make = Effect.gen(function*() {
   )
 
   const authenticate: Applications.Service["authenticate"] = Effect.fn("Applications.authenticate")(
-    function*<E>({ admit, id, secret }: ClientCredentials<E>) {
-      const found = yield* store.find(id)
-      const hash = secrets.hash(Redacted.value(secret))
-      const application = yield* Application.authenticate(found, hash, yield* DateTime.now)
-      if (admit !== undefined) yield* admit(application)
-      return application
-    }
+    <E>(client: ClientCredentials<E>) =>
+      Effect.flatMap(DateTime.now, (now) => withClient(client, now, (application) => Effect.succeed(application)))
   )
 
   return Applications.of({

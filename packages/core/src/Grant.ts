@@ -10,7 +10,8 @@
  * - `generation` counts the refresh tokens. Only the current one is stored, by its fingerprint. A refresh token names
  *   its epoch and generation, so an older one is recognised if a key of the service made it.
  * - A line is the tokens of one exchange and of the refreshes after it. The present one began with the generation
- *   `lineStart`. Every generation has one access token, so those of the line are the last ones of `access`.
+ *   `lineStart`. Every generation has one access token, so those of the line are the last ones of `access`. Only an
+ *   imported grant may have more of its first generation: in the first line of a grant, all tokens are of the line.
  */
 import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
@@ -141,7 +142,7 @@ const withoutRefresh = (grant: Grant, changes: Partial<Grant>): Change => ({
 export const revokeLine = (grant: Grant): Change =>
   withoutRefresh(grant, {
     lineStart: grant.generation + 1,
-    access: Arr.dropRight(grant.access, grant.generation - grant.lineStart + 1)
+    access: grant.lineStart === 1 ? [] : Arr.dropRight(grant.access, grant.generation - grant.lineStart + 1)
   })
 
 /** Ends this life of the grant: its codes and tokens are invalid when the change is saved. */

@@ -11,7 +11,9 @@ import { first } from "./ApplicationSecret.ts"
 import { DeliveryStore } from "./Delivery.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { GrantStore } from "./Grant.ts"
+import { ImportStore } from "./ImportStore.ts"
 import { cancel, type Enqueue, makeDeliveries } from "./internal/memoryDeliveries.ts"
+import { makeImportStore } from "./internal/memoryImports.ts"
 import { compareAndSet, isActive, makeState, newestFirst, saving, type State, wake } from "./internal/memoryState.ts"
 import { PersonStore } from "./PersonStore.ts"
 import { emptyUpdates, RegistrationId, RegistrationStore } from "./Registration.ts"
@@ -140,7 +142,7 @@ const makeRegistrationStore = (
 })
 
 const makePersonStore = (state: State, enqueue: Enqueue): PersonStore.Service => {
-  const { applications, deliveries, erased, grants, registrations } = state
+  const { applications, deliveries, erased, grants, importedTokens, registrations } = state
   const registrationsOf = (id: UserId) => [...registrations.values()].filter(({ parties }) => parties.athleteId === id)
   return {
     isErased: (id) => Effect.sync(() => erased.has(id)),
@@ -157,6 +159,7 @@ const makePersonStore = (state: State, enqueue: Enqueue): PersonStore.Service =>
         if (active.length !== revocations.length || !active.every(isNext)) return false
         if ([...applications.values()].some((one) => one.ownerId === userId && one.state !== "ended")) return false
         for (const all of grants.values()) all.delete(userId)
+        for (const [hash, token] of importedTokens) if (token.userId === userId) importedTokens.delete(hash)
         for (const { outgoing } of revocations) enqueue(outgoing)
         erased.add(userId)
         const cleared = new Set<number>(registrationIds)
@@ -176,11 +179,13 @@ const makePersonStore = (state: State, enqueue: Enqueue): PersonStore.Service =>
 }
 
 /** All stores over one new state, which ends with the layer. */
-export const layer: Layer.Layer<Stores> = Layer.syncContext(() => {
+export const layer: Layer.Layer<Stores | ImportStore> = Layer.syncContext(() => {
   const state = makeState()
   const { enqueue, queue, store } = makeDeliveries(state)
+  const grants = makeGrantStore(state, enqueue)
   return Context.make(ApplicationStore, makeApplicationStore(state)).pipe(
-    Context.add(GrantStore, makeGrantStore(state, enqueue)),
+    Context.add(GrantStore, grants),
+    Context.add(ImportStore, makeImportStore(state, grants)),
     Context.add(SubscriptionStore, makeSubscriptionStore(state)),
     Context.add(RegistrationStore, makeRegistrationStore(state, enqueue)),
     Context.add(PersonStore, makePersonStore(state, enqueue)),

@@ -13,12 +13,13 @@ import * as Schema from "effect/Schema"
 import * as Access from "./Access.ts"
 import * as Application from "./Application.ts"
 import type { ApplicationId, InvalidClient } from "./Application.ts"
-import type { ClientCredentials } from "./Applications.ts"
+import { type ClientCredentials, makeWithClient } from "./Client.ts"
 import { Audit, Entry } from "./Audit.ts"
 import * as Authorization from "./Authorization.ts"
 import { makeOrigins } from "./Event.ts"
 import * as Grant from "./Grant.ts"
 import { GrantStore } from "./Grant.ts"
+import { makeFindImported } from "./ImportStore.ts"
 import { makeWithNow } from "./internal/runtime.ts"
 import { PersonStore } from "./PersonStore.ts"
 import { Policy } from "./Policy.ts"
@@ -26,7 +27,7 @@ import { type Fingerprint, Secrets, shortened } from "./Secrets.ts"
 import { type StoreError, untilSaved } from "./Store.ts"
 import * as Token from "./Token.ts"
 import { refreshTokenStateOf } from "./TokenRequest.ts"
-import { make as makeTokenRequests, makeWithClient, type TokenRequests } from "./TokenRequests.ts"
+import { make as makeTokenRequests, type TokenRequests } from "./TokenRequests.ts"
 import { type User, UserErased, type UserId } from "./User.ts"
 
 /** The user has no grant to this application. */
@@ -107,6 +108,7 @@ const make = Effect.gen(function*() {
   const audit = yield* Audit
   const tokenRequests = yield* makeTokenRequests
   const withClient = yield* makeWithClient
+  const findImported = yield* makeFindImported
   const grants = yield* GrantStore
   const persons = yield* PersonStore
   const secrets = yield* Secrets
@@ -119,19 +121,26 @@ const make = Effect.gen(function*() {
   // the steps.
   const withNow = makeWithNow()
 
-  /** Inspects a token in the grant that it names. A text of another form does not reach the store. */
+  /** Inspects a token in the grant that it names. A text of another form does not reach the store, unless it was imported. */
   const inspect = <A>(
     token: Redacted.Redacted<string>,
     look: (found: Grant.Found, hash: Fingerprint, refreshName: Option.Option<Token.RefreshName>) => Option.Option<A>
   ): Effect.Effect<Option.Option<A>, StoreError> => {
+    const inspected = (name: Option.Option<Token.Name>, refreshName: Option.Option<Token.RefreshName>) =>
+      Option.isNone(name) ? Effect.succeedNone : Effect.map(
+        grants.find(name.value.applicationId, name.value.userId),
+        Option.flatMap(({ application, grant }) =>
+          look({ application, grant: Grant.asOf({ application, grant }) }, shortened(hashOf(token)), refreshName)
+        )
+      )
     const refreshName = Token.parseRefresh(token)
     const name = Option.orElse(Token.parse("access", token), () => refreshName)
-    return Option.isNone(name) ? Effect.succeedNone : Effect.map(
-      grants.find(name.value.applicationId, name.value.userId),
-      Option.flatMap(({ application, grant }) =>
-        look({ application, grant: Grant.asOf({ application, grant }) }, shortened(hashOf(token)), refreshName)
+    return Option.isSome(name)
+      ? inspected(name, refreshName)
+      : Effect.flatMap(
+        findImported(token),
+        (found) => inspected(found, Option.filter(found, ({ kind }) => kind === "refresh"))
       )
-    )
   }
 
   const authorize = Effect.fn("OAuth.authorize")(
@@ -198,18 +207,22 @@ const make = Effect.gen(function*() {
   const invalidToken = Effect.zipRight(audit.record(Entry.AccessRefused()), new Access.InvalidToken())
 
   const authenticate: OAuth.Service["authenticate"] = (token) => {
+    const named = ({ applicationId, userId }: Token.Name) => {
+      const hash = shortened(hashOf(token))
+      return withNow((now) =>
+        Effect.flatMap(grants.find(applicationId, userId), (found) => {
+          if (Option.isNone(found) || found.value.application.state !== "active") return invalidToken
+          const access = Access.find(Grant.asOf(found.value), hash, now)
+          if (Option.isNone(access)) return invalidToken
+          const { requestsPerMinute } = found.value.application
+          return Effect.succeed(requestsPerMinute === undefined ? access.value : { ...access.value, requestsPerMinute })
+        })
+      )
+    }
     const name = Token.parse("access", token)
-    if (Option.isNone(name)) return invalidToken
-    const hash = shortened(hashOf(token))
-    return withNow((now) =>
-      Effect.flatMap(grants.find(name.value.applicationId, name.value.userId), (found) => {
-        if (Option.isNone(found) || found.value.application.state !== "active") return invalidToken
-        const access = Access.find(Grant.asOf(found.value), hash, now)
-        if (Option.isNone(access)) return invalidToken
-        const { requestsPerMinute } = found.value.application
-        return Effect.succeed(requestsPerMinute === undefined ? access.value : { ...access.value, requestsPerMinute })
-      })
-    )
+    return Option.isSome(name)
+      ? named(name.value)
+      : Effect.flatMap(findImported(token), (found) => Option.isSome(found) ? named(found.value) : invalidToken)
   }
 
   const introspect = Effect.fn("OAuth.introspect")(

@@ -3,8 +3,10 @@ import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import { DeliveryStore } from "./Delivery.ts"
+import { ImportStore } from "./ImportStore.ts"
 import { Policy } from "./Policy.ts"
 import type { StoreError } from "./Store.ts"
 
@@ -21,11 +23,17 @@ export const inBatches = <E, R>(batch: (limit: number) => Effect.Effect<number, 
     }
   })
 
-/** Removes deliveries past their retention. Returns their number. Several nodes may run it at the same time. */
+/**
+ * Removes deliveries past their retention, and imported tokens that have expired. Returns the number of deliveries. Several
+ * nodes may run it at the same time.
+ */
 export const purge: Effect.Effect<number, StoreError, DeliveryStore> = Effect.gen(function*() {
   const { deliveryRetention } = yield* Policy
   const deliveries = yield* DeliveryStore
-  const endedBefore = DateTime.subtractDuration(yield* DateTime.now, deliveryRetention)
+  const imports = yield* Effect.serviceOption(ImportStore)
+  const now = yield* DateTime.now
+  const endedBefore = DateTime.subtractDuration(now, deliveryRetention)
+  if (Option.isSome(imports)) yield* inBatches((limit) => imports.value.purgeTokens(now, limit))
   return yield* inBatches((limit) => deliveries.purge(endedBefore, limit))
 })
 

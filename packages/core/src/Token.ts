@@ -63,6 +63,8 @@ export interface Name {
 export interface RefreshName extends Name {
   readonly epoch: number
   readonly generation: number
+  /** Whether an import named the token (`ImportStore`), so that no key of ours has made it. Default: false. */
+  readonly isImported?: boolean
 }
 
 /** The name in an access token or code, as text. */

@@ -223,12 +223,13 @@ export type RefreshTokenState = "current" | "replaced" | "superseded" | "ended" 
 export const refreshTokenStateOf = (
   grant: Grant,
   token: Redacted.Redacted<string>,
-  { epoch, generation }: Token.RefreshName,
+  { epoch, generation, isImported = false }: Token.RefreshName,
   { hash, keys }: Deriving
 ): RefreshTokenState => {
   if (Option.getOrNull(grant.refresh)?.hash === shortened(hash(Redacted.value(token)))) return "current"
   const isOlder = generation < grant.generation || generation === grant.generation && Option.isNone(grant.refresh)
-  if (epoch > grant.epoch || !isOlder || !keys.some((key) => key.isAuthentic(token))) return "unknown"
+  const isAuthentic = isImported || keys.some((key) => key.isAuthentic(token))
+  if (epoch > grant.epoch || !isOlder || !isAuthentic) return "unknown"
   if (epoch < grant.epoch || grant.status === "revoked") return "revoked"
   if (Option.isNone(grant.refresh)) return "ended"
   return generation < grant.lineStart ? "superseded" : "replaced"

@@ -1,15 +1,15 @@
 /** Requests for tokens (requirements §4.2 and §4.3): each finds its grant, decides (`TokenRequest`), and saves once. */
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type * as DateTime from "effect/DateTime"
 import * as Application from "./Application.ts"
 import type { InvalidClient } from "./Application.ts"
-import type { ClientCredentials } from "./Applications.ts"
+import { type ClientCredentials, makeWithClient } from "./Client.ts"
 import { Audit, Entry, type GrantType, Party, uninterrupted } from "./Audit.ts"
 import { asOf, type Grant, GrantStore } from "./Grant.ts"
+import { makeFindImported } from "./ImportStore.ts"
 import { makeWithNow } from "./internal/runtime.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
@@ -63,26 +63,6 @@ export interface TokenRequests {
   ) => Effect.Effect<TokenAnswer, InvalidClient | InvalidGrant | ScopeExceeded | StoreError | E>
 }
 
-/** Makes a function that authenticates a client and continues with its application. No span: refreshes use it. */
-export const makeWithClient = Effect.gen(function*() {
-  const applications = yield* Application.ApplicationStore
-  const secrets = yield* Secrets
-  return <A, E, R>(
-    { admit, id, secret }: ClientCredentials<R>,
-    now: DateTime.Utc,
-    use: (application: Application.Application) => Effect.Effect<A, E>
-  ): Effect.Effect<A, E | R | InvalidClient | StoreError> => {
-    const hash = secrets.hash(Redacted.value(secret))
-    return Effect.flatMap(applications.find(id), (found): Effect.Effect<A, E | R | InvalidClient> => {
-      const application = Application.authenticate(found, hash, now)
-      if (Either.isLeft(application)) return Effect.fail(application.left)
-      return admit === undefined
-        ? use(application.right)
-        : Effect.flatMap(admit(application.right), () => use(application.right))
-    })
-  }
-})
-
 const reasons: Readonly<Record<string, string>> = {
   "@startlist/core/InvalidClient": "invalid_client",
   "@startlist/core/MissingParameter": "missing_parameter",
@@ -107,6 +87,7 @@ export const make: Effect.Effect<
   const secrets = yield* Secrets
   const policy = yield* Policy
   const withClient = yield* makeWithClient
+  const findImported = yield* makeFindImported
 
   // Refreshes are the most frequent requests: chains of `flatMap`, because a generator takes nearly twice the steps.
   const withNow = makeWithNow()
@@ -189,10 +170,18 @@ export const make: Effect.Effect<
     answered(asked, "refresh_token", (_, now) => {
       const { client, idempotencyKey = Option.none(), scope = Option.none(), token } = asked
       const applicationId = client.id
-      return issue(asked, Token.parseRefresh(token), now, (grant, salt, name) => {
-        const presented = { applicationId, presented: token, salt, idempotencyKey, scope, name }
-        return rotate(grant, presented, secrets, now, policy)
-      })
+      const rotated = (named: Option.Option<Token.RefreshName>) =>
+        issue(asked, named, now, (grant, salt, name) => {
+          const presented = { applicationId, presented: token, salt, idempotencyKey, scope, name }
+          return rotate(grant, presented, secrets, now, policy)
+        })
+      const named = Token.parseRefresh(token)
+      return Option.isSome(named)
+        ? rotated(named)
+        : Effect.flatMap(
+          findImported(token),
+          (found) => rotated(Option.filter(found, ({ kind }) => kind === "refresh"))
+        )
     })
 
   return { exchange, refresh }

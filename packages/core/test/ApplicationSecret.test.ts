@@ -1,6 +1,6 @@
 /** Law 15: every secret lives until the end that was promised when it was replaced. */
 import { describe, expect, it } from "@effect/vitest"
-import { Applications, ApplicationSecret } from "@startlist/core"
+import { Applications, ApplicationSecret, type Client } from "@startlist/core"
 import { DateTime, Duration, Effect, Either, FastCheck, Option, TestClock } from "effect"
 import { layer, makeClient } from "./support/fixture.ts"
 
@@ -99,7 +99,7 @@ describe("the secrets of an application", () => {
     Effect.gen(function*() {
       const { authenticate, rotateSecret } = yield* Applications.Applications
       const client = yield* makeClient()
-      const clients: Array<Applications.ClientCredentials> = [client]
+      const clients: Array<Client.ClientCredentials> = [client]
       for (const _ of [1, 2, 3]) {
         yield* TestClock.adjust("1 hour")
         clients.push({ id: client.id, secret: (yield* rotateSecret(client.id)).secret })

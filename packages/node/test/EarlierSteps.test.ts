@@ -38,7 +38,8 @@ const rows: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string
     "0005_first_secret": [],
     "0006_people": [],
     "0007_paused_by_operator": [],
-    "0008_request_limits": []
+    "0008_request_limits": [],
+    "0009_imports": []
   },
   startlist_service_migrations: {
     "0001_initial": [

@@ -11,6 +11,7 @@ import * as Reactivity from "@effect/experimental/Reactivity"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { SqlError } from "@effect/sql/SqlError"
+import type { ImportStore } from "@startlist/core/ImportStore"
 import type { Stores } from "@startlist/core/Services"
 import type { StoreError } from "@startlist/core/Store"
 import { randomUUID } from "node:crypto"
@@ -37,7 +38,7 @@ export interface Options extends Pool.Connection {
 }
 
 /** The services of the layers: the stores, and a client with the same pool for your own tables. */
-export type Provided = Stores | Database | SqlClient.SqlClient
+export type Provided = Stores | ImportStore | Database | SqlClient.SqlClient
 
 const live = Effect.withClock(Clock.make())
 
@@ -139,7 +140,7 @@ export const layerFromEnv: Layer.Layer<
  */
 export const layerClient = (
   options: { readonly prefix?: string | undefined } = {}
-): Layer.Layer<Stores | Database, never, SqlClient.SqlClient | Seal> =>
+): Layer.Layer<Stores | ImportStore | Database, never, SqlClient.SqlClient | Seal> =>
   Layer.provideMerge(
     stores.layer,
     Layer.scoped(

@@ -1,6 +1,6 @@
 import { Postgres } from "@startlist/postgres"
 import * as ProgramLaws from "@startlist/model/ProgramLaws"
-import { StoreLaws } from "@startlist/testing"
+import { ImportLaws, StoreLaws } from "@startlist/testing"
 import { describeSuite } from "@startlist/testing/vitest"
 import { Effect, Layer } from "effect"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
@@ -13,5 +13,7 @@ const opened = Layer.unwrapEffect(
 const stores = Layer.provideMerge(opened, TestDatabase.layer)
 
 describeSuite(StoreLaws.suite("the stores on PostgreSQL", stores, { reopen: opened }))
+
+describeSuite(ImportLaws.suite("imports into PostgreSQL", stores))
 
 describeSuite(ProgramLaws.suite("programs on PostgreSQL", stores, { isExternal: true, numRuns: 15 }))

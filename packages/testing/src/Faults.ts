@@ -12,6 +12,7 @@ import { ApplicationStore } from "@startlist/core/Application"
 import { DeliveryStore } from "@startlist/core/Delivery"
 import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import { GrantStore } from "@startlist/core/Grant"
+import { ImportStore } from "@startlist/core/ImportStore"
 import { PersonStore } from "@startlist/core/PersonStore"
 import { RegistrationStore } from "@startlist/core/Registration"
 import { Conflict, StoreError } from "@startlist/core/Store"
@@ -23,12 +24,14 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 
 const tags = {
   ApplicationStore,
   DeliveryQueue,
   DeliveryStore,
   GrantStore,
+  ImportStore,
   PersonStore,
   RegistrationStore,
   SubscriptionStore
@@ -62,11 +65,16 @@ const wrap = <Store extends object>(name: keyof typeof tags, store: Store, aroun
     }
   })
 
-/** The stores with `around` on every operation. */
+/** The stores with `around` on every operation. Also the `ImportStore`, if there is one. */
 export const intercept = (stores: Context.Context<Stores>, around: Around): Context.Context<Stores> => {
+  const imports = Option.match(Context.getOption(stores, ImportStore), {
+    onNone: () => Context.empty(),
+    onSome: (store) => Context.make(ImportStore, wrap("ImportStore", store, around))
+  })
   const wrapped = <Id extends Stores, Store extends object>(name: keyof typeof tags, tag: Context.Tag<Id, Store>) =>
     Context.make(tag, wrap(name, Context.get(stores, tag), around))
   return Context.mergeAll(
+    imports,
     wrapped("ApplicationStore", ApplicationStore),
     wrapped("DeliveryQueue", DeliveryQueue),
     wrapped("DeliveryStore", DeliveryStore),

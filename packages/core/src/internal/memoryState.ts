@@ -5,6 +5,7 @@ import * as PubSub from "effect/PubSub"
 import type { Application, ApplicationId, SigningSecrets } from "../Application.ts"
 import type { Delivery, DeliveryId } from "../Delivery.ts"
 import type { Grant } from "../Grant.ts"
+import type { ImportedToken } from "../ImportStore.ts"
 import type { Registration, RegistrationId } from "../Registration.ts"
 import type { Fingerprint } from "../Secrets.ts"
 import { Conflict } from "../Store.ts"
@@ -29,6 +30,9 @@ export const makeState = () => ({
   erased: new Set<UserId>(),
   subscriptions: new Map<SubscriptionId, Subscription>(),
   registrations: new Map<RegistrationId, Registration>(),
+  importedTokens: new Map<Fingerprint, ImportedToken>(),
+  /** Also removed ones, so that a second import does not bring them back. */
+  importedSubscriptions: new Set<SubscriptionId>(),
   deliveries: new Map<DeliveryId, Queued>(),
   /** The pending deliveries, in the order of their identifiers. */
   pending: new Map<DeliveryId, Queued>(),

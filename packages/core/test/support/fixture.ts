@@ -3,6 +3,7 @@ import {
   Applications,
   Audit,
   type Authorization,
+  type Client,
   Memory,
   OAuth,
   Policy,
@@ -84,7 +85,7 @@ export const consent = (
 
 /** Exchanges a code for tokens. */
 export const exchange = (
-  client: Applications.ClientCredentials,
+  client: Client.ClientCredentials,
   code: Redacted.Redacted<string>,
   presented: Partial<TokenRequests.Exchange> = {}
 ) =>
@@ -106,7 +107,7 @@ export const connected = Effect.gen(function*() {
 })
 
 export const refresh = (
-  client: Applications.ClientCredentials,
+  client: Client.ClientCredentials,
   token: Redacted.Redacted<string>,
   presented: Partial<TokenRequests.Refresh> = {}
 ) => Effect.flatMap(OAuth.OAuth, (oauth) => oauth.refresh({ client, token, ...presented }))

@@ -5,7 +5,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { type ApplicationId, InvalidClient } from "@startlist/core/Application"
-import type { ClientCredentials } from "@startlist/core/Applications"
+import type { ClientCredentials } from "@startlist/core/Client"
 import { Policy } from "@startlist/core/Policy"
 import { Audit, Entry, Party } from "@startlist/core/Audit"
 import { credentials, type Request, type Response } from "../Http.ts"
@@ -86,6 +86,7 @@ const readCredentials = (
     const client: ClientCredentials<TooMany> = {
       id: clientId.value,
       secret: Redacted.make(secret),
+      address: request.address,
       admit: ({ id, requestsPerMinute }) => admit(request, id, requestsPerMinute)
     }
     return Either.right({ parameters, client, usedBasic })

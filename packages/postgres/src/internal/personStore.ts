@@ -39,6 +39,7 @@ export const make = (
     `SELECT application_id FROM ${p}grants WHERE ${isOfUser} ORDER BY application_id FOR UPDATE`
   )
   const removeGrants = statement("remove_grants", `DELETE FROM ${p}grants WHERE ${isOfUser}`)
+  const removeTokens = statement("remove_tokens", `DELETE FROM ${p}imported_tokens WHERE user_id = $1::bigint`)
   const clearRegistrations = statement(
     "clear_registrations",
     `UPDATE ${p}registrations SET updates = $2::json, version = version + 1 WHERE athlete_id = $1::bigint RETURNING id`
@@ -71,6 +72,7 @@ export const make = (
         }
         yield* Effect.forEach(revocations, (one) => grants.save(one), { discard: true })
         yield* query(removeGrants, [userId])
+        yield* query(removeTokens, [userId])
         // Waits for changes and redeliveries in progress. The next statement sees their deliveries.
         const rows = yield* query<{ readonly id: Int8 }>(clearRegistrations, [userId, JSON.stringify(emptyUpdates)])
         const ids = [...registrationIds, ...rows.map(({ id }) => Number(id))]

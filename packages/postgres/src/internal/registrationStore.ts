@@ -39,7 +39,7 @@ export const toRegistration = (row: RegistrationRow): Registration => ({
 
 export const registrationColumns = "id, version, athlete_id, organizer_id, club_id, platform_user_id, updates"
 
-const partyColumns: ReadonlyArray<Batch.Column<Parties>> = [
+export const partyColumns: ReadonlyArray<Batch.Column<Parties>> = [
   ["athlete_id", "bigint", ({ athleteId }) => athleteId],
   ["organizer_id", "bigint", ({ organizerId }) => Option.getOrNull(organizerId)],
   ["club_id", "bigint", ({ clubId }) => Option.getOrNull(clubId)],

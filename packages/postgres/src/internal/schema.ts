@@ -174,6 +174,23 @@ const requestLimits = (p: string): ReadonlyArray<string> => [
   `ALTER TABLE ${p}applications ADD COLUMN requests_per_minute integer`
 ]
 
+/**
+ * `0009`: the fingerprints of the tokens of a former server, until they expire, and the subscriptions that were imported,
+ * also those that were removed since.
+ */
+const imports = (p: string): ReadonlyArray<string> => [
+  `CREATE TABLE ${p}imported_tokens (
+    hash text COLLATE "C" PRIMARY KEY,
+    kind "char" NOT NULL,
+    application_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    expires_at bigint NOT NULL
+  )`,
+  `CREATE INDEX ${p}imported_tokens_user ON ${p}imported_tokens (user_id)`,
+  `CREATE INDEX ${p}imported_tokens_end ON ${p}imported_tokens (expires_at)`,
+  `CREATE TABLE ${p}imported_subscriptions (id bigint PRIMARY KEY)`
+]
+
 /** The statements of each migration by number and name, in order. `prefix` begins every name. */
 const steps: Readonly<Record<string, (prefix: string) => ReadonlyArray<string>>> = {
   "0001_initial": initial,
@@ -183,7 +200,8 @@ const steps: Readonly<Record<string, (prefix: string) => ReadonlyArray<string>>>
   "0005_first_secret": firstSecret,
   "0006_people": people,
   "0007_paused_by_operator": pausedByOperator,
-  "0008_request_limits": requestLimits
+  "0008_request_limits": requestLimits,
+  "0009_imports": imports
 }
 
 /** Tables of earlier steps whose definition a step changes. */

@@ -3,6 +3,7 @@ import { Postgres } from "@startlist/postgres"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
 import * as ProgramLaws from "@startlist/model/ProgramLaws"
+import { ImportLaws } from "@startlist/testing"
 import { describeSuite } from "@startlist/testing/vitest"
 import { Effect, Layer } from "effect"
 import { long, stores } from "../support/embeddedLaws.ts"
@@ -12,5 +13,6 @@ const postgres = Layer.unwrapEffect(
 ).pipe(Layer.provide([TestDatabase.layer, fixtures.seal]))
 
 describeSuite(long)
+describeSuite(ImportLaws.suite("imports into the embedded database", stores))
 describeSuite(ProgramLaws.suite("programs on the embedded database", stores, { isExternal: true, numRuns: 12 }))
 describeSuite(ProgramLaws.suite("programs on PostgreSQL", postgres, { isExternal: true, numRuns: 30 }))

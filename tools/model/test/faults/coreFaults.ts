@@ -46,7 +46,7 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
     ]
   }),
   ...inCore("TokenRequest.ts", rules, {
-    "a refresh token is believed by its name": [" || !keys.some((key) => key.isAuthentic(token))"],
+    "a refresh token is believed by its name": [" || !isAuthentic"],
     "a repeat has no end": [" || isOver(DateTime.addDuration(current.issuedAt, within), now)"],
     "a request is repeated without a time for that by a node whose clock is behind": [
       "Duration.toMillis(within) === 0 || "
@@ -346,5 +346,37 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
   }),
   ...inCore("Grant.ts", rules, {
     "the sequence of a revocation is the generation": ["sequence: grant.version + 1,", "sequence: grant.generation,"]
+  }),
+  ...inCore("Import.ts", laws, {
+    "an import undoes the use of a grant": ["isUntouched(present.value) && isNews", "isNews"],
+    "an import brings a revoked grant back": ["status === \"active\" && epoch === 1", "epoch === 1"],
+    "an import keeps a grant that the former server has revoked": [
+      "given.status === \"revoked\" || isLater",
+      "isLater"
+    ],
+    "an older export counts as a later one": [
+      "return !isSame && issued(given).epochMillis >= issued(present).epochMillis",
+      "return !isSame"
+    ]
+  }),
+  ...inCore("Client.ts", laws, {
+    "an imported secret keeps its foreign hash": [
+      "yield* Effect.forEach(Option.toArray(replaced), (next) => applications.save(next))",
+      ""
+    ],
+    "any secret is good for a foreign hash": ["if (!(yield* hashes.value.matches(secret.hash, client))) continue"]
+  }),
+  ...inCore("Memory.ts", laws, {
+    "an erasure leaves the imported tokens": [
+      "if (token.userId === userId) importedTokens.delete(hash)",
+      "void [hash, token]"
+    ]
+  }),
+  ...inCore("internal/memoryImports.ts", laws, {
+    "a removed subscription is imported again": ["importedSubscriptions.has(id) || "],
+    "an imported identifier is given again": ["        passed(\"application\", id)\n"],
+    "an imported application is imported over a changed one": [
+      "        if (applications.has(id)) return Effect.succeed(false)\n"
+    ]
   })
 ]

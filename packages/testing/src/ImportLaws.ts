@@ -1,0 +1,321 @@
+/** The laws of imports (law 16) on any stores with an `ImportStore`. The suite is a function of their layer. */
+import { ApplicationId, ApplicationStore } from "@startlist/core/Application"
+import { first } from "@startlist/core/ApplicationSecret"
+import * as Applications from "@startlist/core/Applications"
+import * as Audit from "@startlist/core/Audit"
+import { ImportedHashes } from "@startlist/core/Client"
+import * as Import from "@startlist/core/Import"
+import { type ImportedToken, ImportStore } from "@startlist/core/ImportStore"
+import { OAuth } from "@startlist/core/OAuth"
+import { PersonalData } from "@startlist/core/PersonalData"
+import { RegistrationId } from "@startlist/core/Registration"
+import { Secrets } from "@startlist/core/Secrets"
+import * as Services from "@startlist/core/Services"
+import { SubscriptionId } from "@startlist/core/Subscription"
+import { UserId, UserStore } from "@startlist/core/User"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+import * as Redacted from "effect/Redacted"
+import { count, same, tagOf } from "./internal/expecting.ts"
+import { at, type Fixture, following, long, make as makeFixture, only } from "./internal/fixture.ts"
+import type { Steps } from "./internal/storeLaw.ts"
+import { type Law, law, type LawGroup } from "./Law.ts"
+import * as ScriptedCallbacks from "./ScriptedCallbacks.ts"
+import * as Suite from "./Suite.ts"
+import * as TestSecrets from "./TestSecrets.ts"
+
+/** The stores of these laws. */
+export type Stores = Services.Stores | ImportStore
+
+/** An identifier that no other law has. Small enough for many later ones. */
+const number = Random.nextIntBetween(2 ** 32, 2 ** 44)
+
+/** Everyone exists, with the role of the last digit. Only the role matters here. */
+const users = Layer.succeed(UserStore, {
+  find: (id) =>
+    Effect.succeedSome({
+      id,
+      role: id % 2 === 0 ? "platform" as const : "athlete" as const,
+      email: `user${id}@example.test`,
+      firstName: "",
+      lastName: ""
+    })
+})
+
+/** Stands for a slow hash: `$test$` and the secret. */
+const hashes = Layer.succeed(ImportedHashes, {
+  problem: (hash) => hash.startsWith("$test$") ? Option.none() : Option.some("is unknown"),
+  matches: (hash, { secret }) => Effect.succeed(hash === `$test$${Redacted.value(secret)}`)
+})
+
+/** The services over the stores of the law. */
+const services = Layer.unwrapEffect(
+  Effect.map(Effect.context<Stores>(), (stores) =>
+    Layer.merge(Services.layer, Import.layer).pipe(
+      Layer.provideMerge(Layer.mergeAll(
+        users,
+        hashes,
+        Audit.none,
+        ScriptedCallbacks.layer,
+        TestSecrets.layer("imports"),
+        Layer.succeedContext(stores)
+      ))
+    ))
+)
+
+/** A former server with an application, whose user has tokens. `texts` are in clear. */
+const makeFormer = Effect.gen(function*() {
+  const importing = yield* Import.Import
+  const id = yield* number
+  const clientId = ApplicationId.make(id)
+  const userId = UserId.make(2 * (yield* number) + 1)
+  const owner = UserId.make(2 * (yield* number))
+  const now = yield* DateTime.now
+  const granted = DateTime.subtract(now, { days: 1 })
+  const { hash: hashOf } = yield* Secrets
+  const texts = { secret: `secret of ${id}`, refresh: `refresh of ${id}`, access: `access of ${id}` }
+  const application = {
+    kind: "application",
+    client_id: clientId,
+    name: "Former",
+    owner_id: owner,
+    redirect_uris: [],
+    secret_hash: `$test$${texts.secret}`,
+    created_at: granted
+  } as const
+  const grant = {
+    kind: "grant",
+    client_id: clientId,
+    user_id: userId,
+    scope: "profile:read",
+    granted_at: granted,
+    refresh_token: { hash: hashOf(texts.refresh), issued_at: granted },
+    access_tokens: [{ hash: hashOf(texts.access), created_at: granted, expires_at: DateTime.add(now, { hours: 1 }) }]
+  } as const
+  const outcomes = [yield* importing.add(application), yield* importing.add(grant)]
+  same(outcomes, ["added", "added"], "the first import")
+  const client = { id: clientId, secret: Redacted.make(texts.secret) }
+  const oauth = yield* OAuth
+  return {
+    add: importing.add,
+    application,
+    client,
+    grant,
+    hashOf,
+    now,
+    userId,
+    bearer: tagOf(oauth.authenticate(Redacted.make(texts.access))),
+    refresh: tagOf(oauth.refresh({ client, token: Redacted.make(texts.refresh) }))
+  }
+})
+
+type Former = Effect.Effect.Success<typeof makeFormer>
+type Provided = Layer.Layer.Success<typeof services>
+
+const ofServices = <E>(name: string, check: (former: Former) => Effect.Effect<unknown, E, Provided>): Law<Stores> =>
+  law(name, () => Effect.provide(Effect.flatMap(makeFormer, check), services))
+
+const success = "success"
+const refused = ["@startlist/core/InvalidGrant", "@startlist/core/InvalidToken"]
+
+/** Whatever ends access ends it for imported tokens, too. */
+const ends = (name: string, end: (former: Former) => Effect.Effect<unknown, unknown, Provided>): Law<Stores> =>
+  ofServices(
+    `no imported token is good after ${name}, also not after another import`,
+    (former) =>
+      Effect.gen(function*() {
+        same(yield* former.bearer, success, "the access token before")
+        yield* end(former)
+        yield* Effect.ignore(former.add(former.application))
+        yield* Effect.ignore(former.add(former.grant))
+        const [refresh, bearer] = [yield* former.refresh, yield* former.bearer]
+        same(bearer, refused[1], "the access token")
+        same(
+          refresh === refused[0] || refresh === "@startlist/core/InvalidClient",
+          true,
+          `the refresh token: ${refresh}`
+        )
+      })
+  )
+
+const serviceLaws: ReadonlyArray<Law<Stores>> = [
+  ofServices(
+    "an imported secret authenticates, and is stored as ours from then on",
+    ({ client }) =>
+      Effect.gen(function*() {
+        const applications = yield* Applications.Applications
+        const store = yield* ApplicationStore
+        const wrong = { ...client, secret: Redacted.make("wrong") }
+        same(yield* tagOf(applications.authenticate(wrong)), "@startlist/core/InvalidClient", "a wrong secret")
+        const both = yield* Effect.all([applications.authenticate(client), applications.authenticate(client)], {
+          concurrency: 2
+        })
+        same(both.map(({ id }) => id), [client.id, client.id])
+        const { hash } = yield* Secrets
+        const found = Option.getOrThrow(yield* store.find(client.id))
+        same(found.secrets.map((secret) => secret.hash), [hash(Redacted.value(client.secret))], "the stored hash")
+        same(yield* tagOf(applications.authenticate(wrong)), "@startlist/core/InvalidClient", "a wrong secret later")
+      })
+  ),
+  ofServices(
+    "of parallel uses of an imported refresh token, with imports between them, one succeeds",
+    (former) =>
+      Effect.gen(function*() {
+        const tries = [
+          former.refresh,
+          former.add(former.grant),
+          former.refresh,
+          former.add(former.grant),
+          former.refresh
+        ]
+        const answers = yield* Effect.all([...tries, ...tries], { concurrency: "unbounded" })
+        same(count(answers, success), 1, "answered")
+        same(yield* former.add(former.grant), "unchanged")
+        same(yield* former.refresh, refused[0], "later")
+        same(yield* former.bearer, success, "the access token, which has not expired")
+      })
+  ),
+  ofServices(
+    "importing twice is importing once; a later export counts until the tokens are used here",
+    (former) =>
+      Effect.gen(function*() {
+        const { add, application, grant, hashOf, now } = former
+        same([yield* add(application), yield* add(grant)], ["unchanged", "unchanged"])
+        const later = { ...grant, refresh_token: { hash: hashOf(`later of ${grant.client_id}`), issued_at: now } }
+        same([yield* add(later), yield* add(later), yield* add(grant)], ["updated", "unchanged", "unchanged"])
+        same(yield* former.refresh, refused[0], "the token of the earlier export")
+        const { refresh } = yield* OAuth
+        const { accessToken } = yield* refresh({
+          client: former.client,
+          token: Redacted.make(`later of ${grant.client_id}`)
+        })
+        const latest = {
+          ...grant,
+          refresh_token: { hash: hashOf("latest"), issued_at: DateTime.add(now, { hours: 1 }) }
+        }
+        same([yield* add(latest), yield* add({ ...grant, revoked: true })], ["unchanged", "unchanged"])
+        same(yield* tagOf(Effect.flatMap(OAuth, (oauth) => oauth.authenticate(accessToken))), success, "the new token")
+      })
+  ),
+  ends(
+    "a revocation by the user",
+    ({ client, userId }) => Effect.flatMap(OAuth, (oauth) => oauth.revokeByUser(client.id, userId))
+  ),
+  ends(
+    "a revocation by the application, with the token itself",
+    ({ client, grant }) =>
+      Effect.flatMap(OAuth, (oauth) => oauth.revoke(client, Redacted.make(`refresh of ${grant.client_id}`)))
+  ),
+  ends(
+    "a revocation of all grants",
+    ({ client }) => Effect.flatMap(Applications.Applications, (applications) => applications.revokeAll(client.id))
+  ),
+  ends(
+    "a suspension",
+    ({ client }) => Effect.flatMap(Applications.Applications, (applications) => applications.suspend(client.id))
+  ),
+  ends("an erasure", ({ userId }) => Effect.flatMap(PersonalData, (personalData) => personalData.erase(userId))),
+  ends("a revocation at the former server", ({ add, grant }) => add({ ...grant, revoked: true }))
+]
+
+/** A law of the port itself, over a new fixture. */
+const storeLaw = (
+  name: string,
+  check: (f: Fixture, store: ImportStore.Service) => Steps<unknown, Stores>
+): Law<Stores> =>
+  law(
+    name,
+    () => Effect.flatMap(Effect.all([makeFixture, ImportStore]), ([f, store]) => Effect.gen(() => check(f, store)))
+  )
+
+const storeLaws: ReadonlyArray<Law<Stores>> = [
+  storeLaw("an imported record has its identifier, is inserted once, and new ones come after it", function*(f, store) {
+    const [owner, athlete] = [yield* f.user("platform"), yield* f.user()]
+    const base = yield* f.application(owner)
+    const id = yield* number
+    const application = { ...base, id: ApplicationId.make(id), secrets: [{ ...first, hash: f.hash() }] }
+    const signing = Redacted.make(f.name("whsec"))
+    const insert = store.insertApplication(application, signing)
+    same([yield* insert, yield* insert], [true, false], "an application")
+    same(yield* f.applications.find(application.id), Option.some(application))
+    same((yield* f.signingSecrets(application)).secrets.map(({ value }) => Redacted.value(value)), [
+      Redacted.value(signing)
+    ])
+    same((yield* f.application(owner)).id > id, true, "the next application")
+
+    const registration = { ...(yield* f.registration(athlete)), id: RegistrationId.make(id) }
+    const register = store.insertRegistration(registration)
+    same([yield* register, yield* register], [true, false], "a registration")
+    same(yield* f.registrations.find(registration.id), Option.some(registration))
+    same((yield* f.registration(athlete)).id > id, true, "the next registration")
+
+    const terms = { callbackUrl: "https://app.example.test/hook", paused: false, pausedByOperator: false }
+    const times = { createdAt: at(0), updatedAt: at(0) }
+    const subscription = { ...terms, ...times, id: SubscriptionId.make(id), version: 1, applicationId: application.id }
+    const held = yield* f.signingSecrets(application)
+    const secrets = [{ ...first, number: 2, value: Redacted.make(f.name("whsec")) }]
+    const stale = store.insertSubscription(subscription, Option.some({ ...held, version: 5, secrets }))
+    same(yield* tagOf(stale), "@startlist/core/Conflict", "stale signing secrets")
+    same(yield* f.subscriptions.findByApplication(application.id), Option.none())
+    const subscribe = store.insertSubscription(subscription, Option.some({ ...held, version: 2, secrets }))
+    same([yield* subscribe, yield* subscribe], [true, false], "a subscription")
+    same(yield* f.signingSecrets(application), { ...held, version: 2, secrets })
+    same(yield* f.subscriptions.findByApplication(application.id), Option.some(subscription))
+    const other = { ...subscription, id: SubscriptionId.make(id + 1) }
+    same(yield* tagOf(store.insertSubscription(other, Option.none())), "@startlist/core/AlreadySubscribed")
+    yield* f.subscriptions.remove(subscription.id, at(1))
+    same(yield* subscribe, false, "a subscription that was removed since")
+    const next = yield* f.subscriptions.insert({ applicationId: base.id, callbackUrl: terms.callbackUrl, ...times })
+    same(next.id > id, true, "the next subscription")
+    yield* f.subscriptions.remove(next.id, at(1))
+  }),
+  storeLaw(
+    "tokens are imported with their grant or not at all, stay as they are, and go with their end or user",
+    function*(
+      f,
+      store
+    ) {
+      const [app, owner] = [yield* f.application(), yield* f.user()]
+      const grant = f.newGrant(app, owner)
+      // Far before the tokens of other laws.
+      const expiresAt = DateTime.subtract(long, { days: 1 })
+      const token = (fields: Partial<ImportedToken> = {}): ImportedToken => ({
+        hash: f.hash(),
+        kind: "refresh",
+        applicationId: app.id,
+        userId: owner.id,
+        expiresAt: at(60),
+        ...fields
+      })
+      const [one, two, over] = [token(), token({ kind: "access" }), token({ expiresAt })]
+      const later = only({ ...grant, version: 2 })
+      same(yield* tagOf(store.saveGrant(later, [one])), "@startlist/core/Conflict", "over a version that is not there")
+      same(yield* store.findToken(one.hash), Option.none(), "the token of a grant that was not saved")
+      yield* store.saveGrant(only(grant), [one, over])
+      yield* store.saveGrant(later, [{ ...one, kind: "access" }, two])
+      same(
+        yield* Effect.forEach([one, two, over], ({ hash }) => store.findToken(hash)),
+        [one, two, over].map(Option.some)
+      )
+      same(yield* f.findGrant(app.id, owner.id), Option.some(later.grant))
+      same(yield* store.hasTokens(), true)
+      same(yield* store.purgeTokens(expiresAt, 1000), 1, "expired tokens")
+      same(yield* Effect.map(store.findToken(over.hash), Option.isNone), true)
+      const revocations = [only(following(later.grant, { status: "revoked" }))]
+      yield* f.persons.erase({ userId: owner.id, at: at(7), registrationIds: [], revocations })
+      same(yield* Effect.forEach([one, two], ({ hash }) => store.findToken(hash)), [Option.none(), Option.none()])
+      same(yield* tagOf(store.saveGrant(only(grant), [one])), "@startlist/core/Conflict", "the grant of an erased user")
+      same(yield* store.findToken(one.hash), Option.none())
+    }
+  )
+]
+
+/** All laws of imports. Each is an Effect. */
+export const laws: ReadonlyArray<LawGroup<Stores>> = [{ about: "imports", laws: [...storeLaws, ...serviceLaws] }]
+
+/** The laws as tests of these stores. */
+export const suite = <E>(name: string, stores: Layer.Layer<Stores, E>, options: Suite.Options = {}): Suite.Suite =>
+  Suite.make<Stores, E>(name, stores, laws, options)

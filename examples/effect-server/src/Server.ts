@@ -17,6 +17,7 @@ const startlist = HttpLayerRouter.use((router) =>
     )
     yield* router.add("*", "/connect/*", app)
     yield* router.add("*", "/.well-known/oauth-authorization-server/connect", app)
+    yield* router.add("*", "/.well-known/oauth-protected-resource/*", app)
   })
 )
 

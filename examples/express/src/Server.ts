@@ -9,6 +9,7 @@ export const make = (startlist: Startlist.Startlist): Express => {
   // Before any body parser: Startlist reads its requests itself.
   app.use("/connect", startlist.listener)
   app.use("/.well-known/oauth-authorization-server/connect", startlist.listener)
+  app.use("/.well-known/oauth-protected-resource", startlist.listener)
 
   app.get("/", (_request, response) => void response.type("text").send("The club's own page.\n"))
 

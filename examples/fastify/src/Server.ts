@@ -12,7 +12,8 @@ export const make = (startlist: Startlist.Startlist): FastifyInstance => {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser("*", (_request, _body, done) => done(null))
-    for (const url of ["/connect/*", "/.well-known/oauth-authorization-server/connect"]) {
+    const metadata = ["/.well-known/oauth-authorization-server/connect", "/.well-known/oauth-protected-resource/*"]
+    for (const url of ["/connect/*", ...metadata]) {
       scope.all(url, (request, reply) => {
         reply.hijack()
         startlist.listener(request.raw, reply.raw)

@@ -17,6 +17,7 @@ export const make = (startlist: Startlist.Startlist): Hono<Environment> => {
     startlist.handler(req.raw, { address: env.incoming.socket.remoteAddress })
   app.all("/connect/*", connect)
   app.all("/.well-known/oauth-authorization-server/connect", connect)
+  app.all("/.well-known/oauth-protected-resource/*", connect)
 
   app.get("/", (context) => context.text("The club's own page.\n"))
 

@@ -3,7 +3,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { acceptsRedirect, type Application } from "./Application.ts"
-import type { Policy } from "./Policy.ts"
+import { advertised, type Policy } from "./Policy.ts"
 import { Text } from "./Store.ts"
 import type { Scope } from "./Token.ts"
 import { Role } from "./User.ts"
@@ -83,13 +83,16 @@ export const check = (
   if (Option.isSome(responseMode) && responseMode.value !== "query") {
     return refuse("invalid_request", "response_mode must be query")
   }
-  const scope = parseScope(Option.getOrElse(parameters.scope, () => ""))
+  const requested = parseScope(Option.getOrElse(parameters.scope, () => ""))
+  const scope = requested.length === 0 ? policy.defaultScope : requested
   const unknown = scope.find((name) => !policy.scopes.includes(name))
   if (unknown !== undefined) {
     return refuse("invalid_scope", `${scopeName(unknown)} is not a known scope. Separate scopes with spaces.`)
   }
   // RFC 6749 §3.3: without a default, a missing scope is invalid.
-  if (scope.length === 0) return refuse("invalid_scope", "scope is missing")
+  if (scope.length === 0) {
+    return refuse("invalid_scope", `scope is missing. Send one or more of: ${advertised(policy).join(" ")}`)
+  }
   const role = Option.filter(parameters.role, isRole)
   if (Option.isSome(parameters.role) && Option.isNone(role)) {
     return refuse("invalid_request", "role must be platform, organizer, club or athlete")

@@ -19,6 +19,8 @@ export declare namespace Policy {
     readonly redirectErrorsBeforeSignIn: boolean
     /** The scopes that exist: a grant loses others at its next refresh. Default: the examples of the interface. */
     readonly scopes: ReadonlyArray<string>
+    /** The scope of an authorization request without one (RFC 6749 §3.3). Empty: such a request is refused. */
+    readonly defaultScope: ReadonlyArray<string>
     /** The scope that an access token needs for the webhook interface, one of `scopes`. Default: no scope. */
     readonly webhookScope: Option.Option<string>
     /** Lifetime of an access token (requirements §8: 28 800 s). */
@@ -78,6 +80,7 @@ export const documented: Policy.Service = {
   describeRefusedRevocation: false,
   redirectErrorsBeforeSignIn: true,
   scopes: ["profile:read", "profile:write", "read", "write", "read+write"],
+  defaultScope: [],
   webhookScope: Option.none(),
   accessTokenLifetime: Duration.hours(8),
   refreshTokenIdle: Duration.days(90),
@@ -113,6 +116,13 @@ export const rfc: Policy.Service = {
   redirectErrorsBeforeSignIn: false,
   replay: "revoke"
 }
+
+/** The scopes to show to clients, each ability once: `read+write` is accepted, but means no more than its parts. */
+export const advertised = ({ scopes }: Pick<Policy.Service, "scopes">): ReadonlyArray<string> =>
+  scopes.filter((scope) => {
+    const parts = scope.split("+")
+    return parts.length === 1 || !parts.every((part) => scopes.includes(part))
+  })
 
 /** Limits and choices of an installation. Default: `documented`. */
 export class Policy extends Context.Reference<Policy>()("@startlist/core/Policy", {

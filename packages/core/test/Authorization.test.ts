@@ -56,6 +56,26 @@ describe("an authorization request", () => {
       }
     }))
 
+  it.effect("without a scope is refused by naming the scopes", () =>
+    Effect.gen(function*() {
+      const { id } = yield* makeClient()
+      const { authorize } = yield* OAuth.OAuth
+      expect(yield* Effect.flip(authorize(id, parameters({ scope: Option.none() })))).toMatchObject({
+        error: "invalid_scope",
+        description: "scope is missing. Send one or more of: profile:read profile:write read write"
+      })
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("without a scope gets the default scope, if the policy has one (RFC 6749 §3.3)", () =>
+    Effect.gen(function*() {
+      const { id } = yield* makeClient()
+      const { authorize } = yield* OAuth.OAuth
+      for (const scope of [Option.none(), Option.some(" ")]) {
+        expect((yield* authorize(id, parameters({ scope }))).scope).toEqual(["read", "write"])
+      }
+      expect((yield* authorize(id, parameters({ scope: Option.some("write") }))).scope).toEqual(["write"])
+    }).pipe(Effect.provide(layerWith({ defaultScope: ["read", "write"] }))))
+
   it.effect("may ask for one of the four roles", () =>
     Effect.gen(function*() {
       for (const role of ["platform", "organizer", "club", "athlete"]) {

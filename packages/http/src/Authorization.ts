@@ -91,9 +91,18 @@ export interface Form {
   readonly fields: Fields
 }
 
-/** The form to this path. Values with line breaks are in its address, because browsers change them in fields. */
-export const formOf = (path: string, parameters: Parameters): Form => {
-  const [fields, changing] = Arr.partition(fieldsOf(parameters), ([, value]) => /[\r\n]/.test(value))
+/**
+ * The form to this path. Values with line breaks are in its address, because browsers change them in fields. It has the
+ * scope that the page shows: the default scope may change before the user decides.
+ */
+export const formOf = (
+  path: string,
+  parameters: Parameters,
+  { scope }: Pick<AuthorizationRequest, "scope">
+): Form => {
+  const sent = fieldsOf(parameters).filter(([name]) => name !== "scope")
+  const all: Fields = [...sent, ["scope", scope.join(" ")]]
+  const [fields, changing] = Arr.partition(all, ([, value]) => /[\r\n]/.test(value))
   return { action: changing.length === 0 ? path : `${path}?${write(changing)}`, fields }
 }
 

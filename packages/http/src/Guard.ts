@@ -11,7 +11,12 @@ import type { Request, Response } from "./Http.ts"
 
 /** Requirement for a token. */
 export interface Requirement {
-  /** The token must have at least one of these scopes. Default: any scope. */
+  /**
+   * The public URL of what is guarded, one of `HttpConfig.resources`. The challenge then names its metadata, by which
+   * clients find this service (RFC 9728).
+   */
+  readonly resource?: string
+  /** The token must have at least one of these scopes. The challenge names the first one. Default: any scope. */
   readonly scopes?: ReadonlyArray<string>
   /** The token's user must have one of these roles. Default: any role. */
   readonly roles?: ReadonlyArray<Role>
@@ -38,11 +43,17 @@ const wrongRole = ApiResponse.error(403, "the token's user does not have the req
   message: "the token's user does not have the required role"
 }])
 
-const judge = (access: BearerAccess, { roles, scopes }: Requirement): Checked =>
+const judge = (access: BearerAccess, { resource, roles, scopes }: Requirement): Checked =>
   !isOneOf(roles, [access.role])
     ? { refused: wrongRole }
     : !isOneOf(scopes, access.scope)
-    ? { refused: Bearer.insufficientScope("AccessToken", "the token does not have a required scope") }
+    ? {
+      refused: Bearer.insufficientScope(
+        { url: resource, scopes },
+        "AccessToken",
+        "the token does not have a required scope"
+      )
+    }
     : { access }
 
 /**
@@ -52,7 +63,11 @@ const judge = (access: BearerAccess, { roles, scopes }: Requirement): Checked =>
 export const make: Effect.Effect<Check, never, OAuth | FailureLimit> = Effect.map(
   Bearer.make,
   (withBearer) => (request, requirement = {}) =>
-    withBearer(request, (access) => Effect.succeed(judge(access, requirement))).pipe(
+    withBearer(
+      request,
+      { url: requirement.resource, scopes: requirement.scopes },
+      (access) => Effect.succeed(judge(access, requirement))
+    ).pipe(
       Effect.map((answer): Checked => "status" in answer ? { refused: answer } : answer),
       Effect.catchTags({
         "@startlist/http/TooMany": (error) => Effect.succeed({ refused: ApiResponse.refused(error) }),

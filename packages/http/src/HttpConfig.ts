@@ -4,6 +4,14 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Fingerprint } from "@startlist/core/Secrets"
 
+/** An API that accepts access tokens of this service. */
+export interface Resource {
+  /** Its public URL: an origin and, optionally, a path. No two resources of a service may have the same path. */
+  readonly url: string
+  /** The scopes that a client may need. Default: all that the service advertises. */
+  readonly scopes?: ReadonlyArray<string>
+}
+
 export declare namespace HttpConfig {
   export interface Service {
     /**
@@ -19,6 +27,8 @@ export declare namespace HttpConfig {
     readonly trustedProxies: ReadonlyArray<string>
     /** The fingerprint of the token with which an operator may introspect every token. */
     readonly operatorToken: Option.Option<Fingerprint>
+    /** Your own APIs that accept our access tokens: their metadata are served, so that clients find this service. */
+    readonly resources: ReadonlyArray<Resource>
   }
 }
 
@@ -28,7 +38,8 @@ export const local: HttpConfig.Service = {
   baseUrl: "http://127.0.0.1:8080",
   issuer: Option.none(),
   trustedProxies: [],
-  operatorToken: Option.none()
+  operatorToken: Option.none(),
+  resources: []
 }
 
 /**
@@ -51,17 +62,18 @@ export class HttpConfig extends Context.Tag("@startlist/http/HttpConfig")<HttpCo
 /** `local`, for development and tests. */
 export const layerLocal: Layer.Layer<HttpConfig> = Layer.succeed(HttpConfig, local)
 
-const parts = (url: string): readonly [origin: string, path: string] => {
+/** Splits a URL. The path is empty if there is none. */
+export const partsOf = (url: string): readonly [origin: string, path: string] => {
   const [, origin = "", path = ""] = /^([a-z]+:\/\/[^/]+)(\/.*)?$/i.exec(url) ?? []
   return [origin, path]
 }
 
 /** The path under which the routes are mounted, such as `/connect`, or empty. */
-export const basePath = ({ authUrl }: Pick<HttpConfig.Service, "authUrl">): string => parts(authUrl)[1]
+export const basePath = ({ authUrl }: Pick<HttpConfig.Service, "authUrl">): string => partsOf(authUrl)[1]
 
 /** The origin of our pages, as a browser names it. */
-export const originOf = ({ authUrl }: Pick<HttpConfig.Service, "authUrl">): string => parts(authUrl)[0]
+export const originOf = ({ authUrl }: Pick<HttpConfig.Service, "authUrl">): string => partsOf(authUrl)[0]
 
 /** Path of the metadata. The path of the issuer follows the well-known one (RFC 8414 §3.1). */
 export const metadataPath = ({ authUrl, issuer }: Pick<HttpConfig.Service, "authUrl" | "issuer">): string =>
-  `/.well-known/oauth-authorization-server${parts(Option.getOrElse(issuer, () => authUrl))[1]}`
+  `/.well-known/oauth-authorization-server${partsOf(Option.getOrElse(issuer, () => authUrl))[1]}`

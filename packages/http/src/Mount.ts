@@ -5,6 +5,7 @@ import type { Handler, Request } from "./Http.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Router from "./Router.ts"
 import { basePath, HttpConfig, metadataPath } from "./HttpConfig.ts"
+import * as ProtectedResource from "./ProtectedResource.ts"
 
 export declare namespace MountedPaths {
   export interface Service {
@@ -73,10 +74,11 @@ export const make = <Group extends Routes<unknown>, R = never>(
 
 const wellKnown = "/.well-known/oauth-authorization-server"
 
-/** Removes the prefix. The metadata of an issuer with a path is outside of that path (RFC 8414 §3.1). */
+/** Removes the prefix. The metadata of URLs with a path are outside of that path (RFC 8414 §3.1, RFC 9728 §3.1). */
 const below = (prefix: string, metadata: string, router: Handler, notFound: Handler): Handler => {
   const after = (path: string): string | undefined => {
     if (path === metadata) return wellKnown
+    if (`${path}/`.startsWith(`${ProtectedResource.wellKnown}/`)) return path
     if (path === prefix) return "/"
     return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined
   }

@@ -1,11 +1,12 @@
-/** The routes of the documented API (requirements §4.2 to §4.9), and its metadata (RFC 8414). */
+/** The routes of the documented API (requirements §4.2 to §4.9), and its metadata (RFC 8414, RFC 9728). */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Platform } from "@startlist/core/Platform"
-import { Policy } from "@startlist/core/Policy"
+import { advertised, Policy } from "@startlist/core/Policy"
 import { anyOrigin, fallback, type Refuse, type Route, withoutExtraSlashes } from "./Router.ts"
 import type { Handler, Response } from "./Http.ts"
 import { HttpConfig } from "./HttpConfig.ts"
+import * as ProtectedResource from "./ProtectedResource.ts"
 import * as OAuthResponse from "./oauth/OAuthResponse.ts"
 import type { Applications } from "@startlist/core/Applications"
 import type { Audit } from "@startlist/core/Audit"
@@ -27,7 +28,7 @@ const clientAuthentication = ["client_secret_post", "client_secret_basic"]
 /** `GET /.well-known/oauth-authorization-server`: the same for every request. */
 const makeMetadata: Effect.Effect<Route, never, HttpConfig> = Effect.gen(function*() {
   const { authUrl, issuer } = yield* HttpConfig
-  const { scopes } = yield* Policy
+  const policy = yield* Policy
   const { guide, privacyPolicy } = yield* Platform
   const metadata: Response = OAuthResponse.json(200, {
     issuer: Option.getOrElse(issuer, () => authUrl),
@@ -35,7 +36,7 @@ const makeMetadata: Effect.Effect<Route, never, HttpConfig> = Effect.gen(functio
     token_endpoint: `${authUrl}/oauth/token`,
     revocation_endpoint: `${authUrl}/oauth/revoke`,
     introspection_endpoint: `${authUrl}/oauth/introspect`,
-    scopes_supported: scopes,
+    scopes_supported: advertised(policy),
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
     grant_types_supported: ["authorization_code", "refresh_token"],
@@ -58,23 +59,33 @@ const makeMetadata: Effect.Effect<Route, never, HttpConfig> = Effect.gen(functio
 
 type Routes<R> = Effect.Effect<ReadonlyArray<Route>, never, R>
 
+/** The metadata of the whole service as a resource, of its API, and of the embedder's own resources. */
+const makeResources: Routes<HttpConfig> = Effect.flatMap(HttpConfig, ({ authUrl, resources }) =>
+  Effect.forEach(
+    [{ url: authUrl }, { url: `${authUrl}/api/v1` }, ...resources],
+    ProtectedResource.route
+  ))
+
 /**
  * `/oauth/token`, `/oauth/revoke`, `/oauth/introspect` and the metadata. See `Authorization` for `/oauth/authorize`.
  */
-export const oauth: Routes<Applications | Audit | HttpConfig | OAuth | Secrets | FailureLimit> = Effect.all([
-  Token.make,
-  Revoke.make,
-  Introspect.make,
-  makeMetadata
+export const oauth: Routes<Applications | Audit | HttpConfig | OAuth | Secrets | FailureLimit> = Effect.map(
+  Effect.all([Effect.all([Token.make, Revoke.make, Introspect.make, makeMetadata]), makeResources]),
+  (made) => made.flat()
+)
+
+/** `/api/v1/athlete` (requirements §4.5), with its metadata. */
+export const athlete: Routes<HttpConfig | OAuth | UserStore | FailureLimit> = Effect.all([
+  Athlete.make,
+  Effect.flatMap(Athlete.resource, ProtectedResource.route)
 ])
 
-/** `/api/v1/athlete` (requirements §4.5). */
-export const athlete: Routes<OAuth | UserStore | FailureLimit> = Effect.map(Athlete.make, (route) => [route])
-
-/** `/api/v1/webhook_subscription` (requirements §4.6 to §4.9), with its event log. */
-export const webhooks: Routes<Applications | OAuth | Secrets | Subscriptions | FailureLimit> = Effect.all([
+/** `/api/v1/webhook_subscription` (requirements §4.6 to §4.9), with its event log and the metadata of both. */
+export const webhooks: Routes<Applications | HttpConfig | OAuth | Secrets | Subscriptions | FailureLimit> = Effect.all([
   WebhookSubscription.make,
-  WebhookEvents.make
+  Effect.flatMap(WebhookSubscription.resource, ProtectedResource.route),
+  WebhookEvents.make,
+  Effect.flatMap(WebhookEvents.resource, ProtectedResource.route)
 ])
 
 /** All of these routes. `@startlist/pages` has the pages. */

@@ -11,6 +11,7 @@ describe("any input", () => {
     "/oauth/revoke",
     "/oauth/introspect",
     "/.well-known/oauth-authorization-server",
+    "/.well-known/oauth-protected-resource",
     "/api/v1/athlete",
     "/api/v1/webhook_subscription",
     "/login",

@@ -4,6 +4,10 @@ import { Service } from "../../pages/test/support/Service.ts"
 import { testing } from "../../pages/test/support/Testing.ts"
 import * as World from "../../pages/test/support/World.ts"
 
+const metadata = "http://127.0.0.1:8080/.well-known/oauth-protected-resource/api/v1/athlete"
+
+const challenge = `Bearer realm="startlist", scope="profile:read", resource_metadata="${metadata}"`
+
 describe("GET /api/v1/athlete (requirements §4.5)", () => {
   testing("returns id, first_name and last_name of the token's user", (world) =>
     Effect.gen(function*() {
@@ -31,7 +35,7 @@ describe("GET /api/v1/athlete (requirements §4.5)", () => {
         const { send } = yield* Service
         for (const headers of [{}, { authorization: "Basic eDp5" }, { authorization: "Bearerx" }]) {
           const response = yield* send("GET", "/api/v1/athlete", { headers })
-          expect([response.status, response.headers["www-authenticate"]]).toEqual([401, "Bearer realm=\"startlist\""])
+          expect([response.status, response.headers["www-authenticate"]]).toEqual([401, challenge])
         }
       })
   )
@@ -56,7 +60,7 @@ describe("GET /api/v1/athlete (requirements §4.5)", () => {
         const { send } = yield* Service
         const response = yield* send("GET", "/api/v1/athlete")
         expect(response.status).toBe(401)
-        expect(response.headers["www-authenticate"]).toBe("Bearer realm=\"startlist\"")
+        expect(response.headers["www-authenticate"]).toBe(challenge)
         expect(World.json(response)).toEqual({
           message: expect.any(String),
           error: "invalid_token",

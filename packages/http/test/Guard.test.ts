@@ -4,7 +4,7 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { getRequestListener } from "@hono/node-server"
 import { it } from "@effect/vitest"
 import { type Access, OAuth, Store } from "@startlist/core"
-import { EffectHttp, FailureLimit, Guard, NodeHttp, WebHttp } from "@startlist/http"
+import { EffectHttp, FailureLimit, Guard, HttpConfig, NodeHttp, WebHttp } from "@startlist/http"
 import { Effect, Layer, Logger, Schema, type Scope } from "effect"
 import { createServer } from "node:http"
 import { describe, expect, expectTypeOf } from "vitest"
@@ -13,7 +13,11 @@ import { listen } from "./support/listen.ts"
 import { layer, Service } from "../../pages/test/support/Service.ts"
 import { bearer, make as makeWorld } from "../../pages/test/support/World.ts"
 
-const requirement: Guard.Requirement = { scopes: ["read", "profile:read"], roles: ["athlete"] }
+const requirement: Guard.Requirement = {
+  resource: `${HttpConfig.local.authUrl}/api/v1/athlete`,
+  scopes: ["profile:read", "read"],
+  roles: ["athlete"]
+}
 
 const shown = ({ applicationId, role, scope, userId }: Access.BearerAccess) => ({ applicationId, role, scope, userId })
 
@@ -132,7 +136,10 @@ for (const [name, serve] of Object.entries(bindings)) {
         const ours = yield* ask(bearer(writer.access_token))
         for (const { body, challenge, status } of [ours, theirs]) {
           expect([status, body.errors[0].code]).toEqual([403, "insufficient_scope"])
-          expect(challenge).toMatch(/^Bearer realm="startlist", error="insufficient_scope", error_description="[^"]+"$/)
+          expect(challenge).toMatch(
+            /^Bearer realm="startlist", error="insufficient_scope", error_description="[^"]+", /
+          )
+          expect(challenge).toContain("scope=\"profile:read\"")
         }
 
         service.switches.storeIsDown = true

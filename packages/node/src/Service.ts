@@ -165,7 +165,8 @@ const layerSite = (
       ...urls,
       issuer: configuration.authUrl,
       trustedProxies: configuration.trustedProxies,
-      operatorToken: Option.some(secrets.hash(Redacted.value(keys.operatorToken)))
+      operatorToken: Option.some(secrets.hash(Redacted.value(keys.operatorToken))),
+      resources: []
     })
     return Layer.merge(config, Layer.succeed(Platform, { ...platform, guide }))
   }))

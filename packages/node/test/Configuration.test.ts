@@ -119,6 +119,13 @@ describe("defaults", () => {
       expect(policy.webhookScope).toEqual(Option.some("webhooks"))
     }))
 
+  it.effect("a request without a scope is refused unless DEFAULT_SCOPE names scopes of SCOPES", () =>
+    Effect.gen(function*() {
+      expect((yield* decode({})).policy.defaultScope).toEqual([])
+      const { policy } = yield* decode({ DEFAULT_SCOPE: "profile:read, read" })
+      expect(policy.defaultScope).toEqual(["profile:read", "read"])
+    }))
+
   it.effect("a refresh without a key is not repeated unless REFRESH_RETRY is set", () =>
     Effect.gen(function*() {
       const given = (environment: Record<string, string>) =>

@@ -7,6 +7,11 @@ import * as InMemory from "../../pages/test/support/Service.ts"
 
 const open = [
   "/.well-known/oauth-authorization-server",
+  "/.well-known/oauth-protected-resource",
+  "/.well-known/oauth-protected-resource/api/v1",
+  "/.well-known/oauth-protected-resource/api/v1/athlete",
+  "/.well-known/oauth-protected-resource/api/v1/webhook_subscription",
+  "/.well-known/oauth-protected-resource/api/v1/webhook_subscription/events",
   "/api/v1/athlete",
   "/api/v1/webhook_subscription",
   "/api/v1/webhook_subscription/events",

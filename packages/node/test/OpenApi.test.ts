@@ -324,6 +324,7 @@ const protocol = async (caller: Caller, service: Target, receiver: Receiver, wor
   expect((await form("/oauth/introspect", { ...credentials, client_secret: "wrong", token: "x" })).status).toBe(401)
   expect((await form("/oauth/introspect", credentials)).status).toBe(400)
   await call("GET", "/.well-known/oauth-authorization-server")
+  await call("GET", "/.well-known/oauth-protected-resource")
 
   expect((await bearing(refreshed.body.access_token, "GET", "/api/v1/athlete")).status).toBe(200)
   const owner = (await tokensFor(platform, "read")).access_token

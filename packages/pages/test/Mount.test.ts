@@ -9,7 +9,8 @@ import * as TestServer from "./support/Service.ts"
 import { TestAccounts } from "@startlist/test-support/TestAccounts"
 
 const authUrl = "https://club.example/connect"
-const place = { ...HttpConfig.local, authUrl, baseUrl: authUrl, issuer: Option.some(authUrl) }
+const own = { url: "https://club.example/results", scopes: ["read"] }
+const place = { ...HttpConfig.local, authUrl, baseUrl: authUrl, issuer: Option.some(authUrl), resources: [own] }
 
 /** Every address in a page. */
 const addressesIn = (body: string): ReadonlyArray<string> =>
@@ -156,11 +157,20 @@ describe("mounted below a path", () => {
       }
     }).pipe(Effect.provide(TestServer.layer({ config: place }))))
 
-  it.effect("nothing is served outside of it, but for the metadata where RFC 8414 §3.1 looks for it", () =>
+  it.effect("nothing is served outside of it, but for metadata, where RFC 8414 §3.1 and RFC 9728 §3.1 look for them", () =>
     Effect.gen(function*() {
       const { send } = yield* TestServer.Service
       for (const path of ["/oauth/token", "/login", "/connection/login", "/.well-known/oauth-authorization-server"]) {
         expect((yield* send("GET", path)).status, path).toBe(404)
+      }
+      for (const path of ["/connect", "/connect/api/v1/athlete", "/results"]) {
+        const { body, status } = yield* send("GET", `/.well-known/oauth-protected-resource${path}`)
+        expect([path, status]).toEqual([path, 200])
+        const resource = `https://club.example${path}`
+        expect(JSON.parse(String(body))).toMatchObject({ resource, authorization_servers: [authUrl] })
+      }
+      for (const path of ["", "/api/v1/athlete"]) {
+        expect((yield* send("GET", `/.well-known/oauth-protected-resource${path}`)).status).toBe(404)
       }
       for (
         const path of [

@@ -17,7 +17,7 @@ import * as Guard from "@startlist/http/Guard"
 import type { Handler, Request as PlainRequest, Response as PlainResponse } from "@startlist/http/Http"
 import * as Mount from "@startlist/http/Mount"
 import * as Protocol from "@startlist/http/Protocol"
-import { HttpConfig } from "@startlist/http/HttpConfig"
+import { HttpConfig, type Resource } from "@startlist/http/HttpConfig"
 import * as WebHttp from "@startlist/http/WebHttp"
 import type { Templates } from "@startlist/pages/Templates"
 import * as Embedding from "../Embedding.ts"
@@ -79,6 +79,8 @@ export interface Options extends Embedding.Options {
   readonly issuer?: string
   /** CIDRs of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies?: ReadonlyArray<string>
+  /** Your own APIs that accept access tokens of Startlist, so that clients find Startlist by their URLs (RFC 9728). */
+  readonly resources?: ReadonlyArray<Resource>
   /** Time limit of requests. */
   readonly limits?: WebHttp.Options
 }
@@ -168,7 +170,8 @@ const placeOf = (url: string): string => {
 }
 
 const layerOf = (options: Options) => {
-  const { callbacks, findUser, issuer, platform, policy, secrets, stores, trustedProxies = [] } = options
+  const { callbacks, findUser, issuer, platform, policy, resources = [], secrets, stores, trustedProxies = [] } =
+    options
   const place = placeOf(options.url)
   return Embedding.layer(options).pipe(
     Layer.provideMerge(Layer.mergeAll(stores, layerUsers(findUser), callbacks, secrets)),
@@ -181,7 +184,8 @@ const layerOf = (options: Options) => {
         baseUrl: place,
         issuer: Option.fromNullable(issuer),
         trustedProxies,
-        operatorToken: Option.none()
+        operatorToken: Option.none(),
+        resources
       })
     ))
   )

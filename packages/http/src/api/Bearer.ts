@@ -1,4 +1,4 @@
-/** Access to resources with an access token (requirements §4.5, RFC 6750). */
+/** Access to resources with an access token (requirements §4.5, RFC 6750), and its challenges (RFC 9728 §5.1). */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -9,6 +9,8 @@ import type { FailureLimit } from "../FailureLimit.ts"
 import { credentials, type Request, type Response } from "../Http.ts"
 import type { TooMany } from "../Refusal.ts"
 import * as RequestLimit from "../internal/requestLimit.ts"
+import type { Resource } from "../HttpConfig.ts"
+import { metadataUrl } from "../ProtectedResource.ts"
 import * as ApiResponse from "./ApiResponse.ts"
 import { InsufficientScope, type NotEntitled, NotPlatformUser } from "@startlist/core/Subscriptions"
 
@@ -21,6 +23,16 @@ export const bearerToken = (request: Pick<Request, "headers">): Option.Option<st
 /** Whether the request tries to authenticate by the scheme Bearer at all. */
 export const usesBearer = (request: Pick<Request, "headers">): boolean => credentials(request, "bearer") !== undefined
 
+/** A requested resource. The challenge names its metadata, and the first of its scopes. */
+export type Requested = { readonly [name in keyof Resource]?: Resource[name] | undefined }
+
+const challengeOf = ({ scopes, url }: Requested, error = ""): string => {
+  const scope = scopes?.[0]
+  return `Bearer realm="startlist"${error}${scope === undefined ? "" : `, scope="${scope}"`}${
+    url === undefined ? "" : `, resource_metadata="${metadataUrl(url)}"`
+  }`
+}
+
 const unauthorized = (message: string, challenge: string): Response =>
   ApiResponse.error(
     401,
@@ -30,31 +42,30 @@ const unauthorized = (message: string, challenge: string): Response =>
   )
 
 /** No error code for a request without a token, or with another scheme (RFC 6750 §3.1). */
-const missing = unauthorized("an access token is required", "Bearer realm=\"startlist\"")
+const missing = (requested: Requested): Response => unauthorized("an access token is required", challengeOf(requested))
+
+const invalid = ", error=\"invalid_token\", error_description=\"the access token is not valid\""
 
 /** The challenge to a bearer of a wrong token (RFC 6750 §3). */
-export const challenge =
-  "Bearer realm=\"startlist\", error=\"invalid_token\", error_description=\"the access token is not valid\""
+export const challenge = challengeOf({}, invalid)
 
 /** The token is unknown, expired, replaced or revoked (requirements §7). */
-export const invalidToken = unauthorized("the access token is not valid", challenge)
+export const invalidToken = (requested: Requested): Response =>
+  unauthorized("the access token is not valid", challengeOf(requested, invalid))
 
-/**
- * The token is valid, but does not allow this (RFC 6750 §3.1). The challenge names the required scope, if there is one.
- */
-export const insufficientScope = (resource: string, message: string, scope?: string): Response => {
-  const challenge = `Bearer realm="startlist", error="insufficient_scope", error_description="${message}"`
-  return ApiResponse.error(
+/** The token is valid, but does not allow this (RFC 6750 §3.1). `resource` is the name in the body. */
+export const insufficientScope = (requested: Requested, resource: string, message: string): Response =>
+  ApiResponse.error(
     403,
     message,
     [{ resource, field: "scope", code: "insufficient_scope", message }],
-    { "www-authenticate": scope === undefined ? challenge : `${challenge}, scope="${scope}"` }
+    { "www-authenticate": challengeOf(requested, `, error="insufficient_scope", error_description="${message}"`) }
   )
-}
 
 /** Runs `use` for a valid token of an application within its limit. Requests without one get 401 with a challenge. */
 export type WithBearer = <A, E>(
   request: Pick<Request, "headers" | "onApplication">,
+  requested: Requested,
   use: (access: BearerAccess) => Effect.Effect<A, E>
 ) => Effect.Effect<A | Response, E | TooMany | StoreError>
 
@@ -64,11 +75,12 @@ export const make: Effect.Effect<WithBearer, never, OAuth | FailureLimit> = Effe
   const admit = yield* RequestLimit.make
   return <A, E>(
     request: Pick<Request, "headers" | "onApplication">,
+    requested: Requested,
     use: (access: BearerAccess) => Effect.Effect<A, E>
   ) => {
     const token = bearerToken(request)
     if (Option.isNone(token)) {
-      return Effect.succeed(usesBearer(request) ? invalidToken : missing)
+      return Effect.succeed(usesBearer(request) ? invalidToken(requested) : missing(requested))
     }
     const presented = Redacted.make(token.value)
     return Effect.matchEffect(oauth.authenticate(presented), {
@@ -78,7 +90,7 @@ export const make: Effect.Effect<WithBearer, never, OAuth | FailureLimit> = Effe
         return Effect.zipRight(admit(request, access.applicationId, access.requestsPerMinute), use(access))
       },
       onFailure: (error): Effect.Effect<Response, StoreError> =>
-        error._tag === "@startlist/core/InvalidToken" ? Effect.succeed(invalidToken) : Effect.fail(error)
+        error._tag === "@startlist/core/InvalidToken" ? Effect.succeed(invalidToken(requested)) : Effect.fail(error)
     })
   }
 })
@@ -94,9 +106,9 @@ export const isNotEntitled = (error: unknown): error is NotEntitled =>
   error instanceof NotPlatformUser || error instanceof InsufficientScope
 
 /** Answers a token that may not use the webhook API. */
-export const refuseNotEntitled = (error: NotEntitled): Effect.Effect<Response> =>
+export const refuseNotEntitled = (requested: Requested) => (error: NotEntitled): Effect.Effect<Response> =>
   Effect.succeed(
     error._tag === "@startlist/core/NotPlatformUser"
       ? notPlatform
-      : insufficientScope("WebhookSubscription", `the scope ${error.scope} is required`, error.scope)
+      : insufficientScope(requested, "WebhookSubscription", `the scope ${error.scope} is required`)
   )

@@ -9,10 +9,12 @@ import { Secrets } from "@startlist/core/Secrets"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import type { FailureLimit } from "../FailureLimit.ts"
 import { anyOrigin, type Endpoint, type Route } from "../Router.ts"
+import type { HttpConfig, Resource } from "../HttpConfig.ts"
 import { get, readOnce } from "../Parameters.ts"
 import * as EventCursor from "../internal/eventCursor.ts"
 import * as ApiResponse from "./ApiResponse.ts"
 import * as Bearer from "./Bearer.ts"
+import * as WebhookSubscription from "./WebhookSubscription.ts"
 
 const maxLimit = 1000
 const defaultLimit = 100
@@ -38,39 +40,47 @@ const toBody = ({ delivery: { event, state, subscriptionId } }: LogEntry, cursor
   event: JSON.parse(body(event, subscriptionId))
 })
 
-/** The route of the event log. */
-export const make: Effect.Effect<Route, never, OAuth | Secrets | Subscriptions | FailureLimit> = Effect.gen(
-  function*() {
-    const subscriptions = yield* Subscriptions
-    const secrets = yield* Secrets
-    const withBearer = yield* Bearer.make
-
-    /** The position of a cursor. Without one, the beginning. */
-    const positionOf = (applicationId: ApplicationId, cursor: string | undefined): number | undefined =>
-      cursor === undefined ? 0 : EventCursor.open(secrets, applicationId, cursor)
-
-    const show: Endpoint = (request) =>
-      withBearer(request, (access) =>
-        Effect.gen(function*() {
-          const parameters = yield* readOnce(request)
-          const { applicationId } = access
-          const after = positionOf(applicationId, get(parameters, "after"))
-          const limit = parseLimit(get(parameters, "limit"))
-          if (after === undefined) return invalidAfter
-          if (Option.isNone(limit)) return invalidLimit
-          const entries = yield* subscriptions.events(access, { after, limit: limit.value })
-          const cursorOf = (position: number) => EventCursor.seal(secrets, applicationId, position)
-          const events = entries.map((entry) => toBody(entry, cursorOf(entry.position)))
-          return ApiResponse.json(200, { events, next: events.at(-1)?.cursor ?? cursorOf(after) })
-        }).pipe(
-          Effect.catchIf(Bearer.isNotEntitled, Bearer.refuseNotEntitled),
-          Effect.catchTag("@startlist/core/UnknownPosition", () => Effect.succeed(invalidAfter))
-        ))
-
-    return anyOrigin({
-      path: "/api/v1/webhook_subscription/events",
-      methods: { GET: show },
-      refuse: ApiResponse.refuse
-    })
-  }
+/** The log as a protected resource. */
+export const resource: Effect.Effect<Resource, never, HttpConfig> = Effect.map(
+  WebhookSubscription.resource,
+  (subscription) => ({ ...subscription, url: `${subscription.url}/events` })
 )
+
+/** The route of the event log. */
+export const make: Effect.Effect<Route, never, HttpConfig | OAuth | Secrets | Subscriptions | FailureLimit> = Effect
+  .gen(
+    function*() {
+      const subscriptions = yield* Subscriptions
+      const secrets = yield* Secrets
+      const withBearer = yield* Bearer.make
+      const log = yield* resource
+
+      /** The position of a cursor. Without one, the beginning. */
+      const positionOf = (applicationId: ApplicationId, cursor: string | undefined): number | undefined =>
+        cursor === undefined ? 0 : EventCursor.open(secrets, applicationId, cursor)
+
+      const show: Endpoint = (request) =>
+        withBearer(request, log, (access) =>
+          Effect.gen(function*() {
+            const parameters = yield* readOnce(request)
+            const { applicationId } = access
+            const after = positionOf(applicationId, get(parameters, "after"))
+            const limit = parseLimit(get(parameters, "limit"))
+            if (after === undefined) return invalidAfter
+            if (Option.isNone(limit)) return invalidLimit
+            const entries = yield* subscriptions.events(access, { after, limit: limit.value })
+            const cursorOf = (position: number) => EventCursor.seal(secrets, applicationId, position)
+            const events = entries.map((entry) => toBody(entry, cursorOf(entry.position)))
+            return ApiResponse.json(200, { events, next: events.at(-1)?.cursor ?? cursorOf(after) })
+          }).pipe(
+            Effect.catchIf(Bearer.isNotEntitled, Bearer.refuseNotEntitled(log)),
+            Effect.catchTag("@startlist/core/UnknownPosition", () => Effect.succeed(invalidAfter))
+          ))
+
+      return anyOrigin({
+        path: "/api/v1/webhook_subscription/events",
+        methods: { GET: show },
+        refuse: ApiResponse.refuse
+      })
+    }
+  )

@@ -22,6 +22,7 @@ import type { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import type { Subscription, ValidationFailed } from "@startlist/core/Subscription"
 import type { FailureLimit } from "../FailureLimit.ts"
+import { HttpConfig, type Resource } from "../HttpConfig.ts"
 import * as OwnerLimits from "../OwnerLimits.ts"
 import { anyOrigin, type Endpoint, type Route } from "../Router.ts"
 import * as ApiResponse from "./ApiResponse.ts"
@@ -131,7 +132,19 @@ const validationProblem = ({ answered, detail = "", reason }: ValidationFailed):
 
 const as = (mediaType: string): string => mediaType === "" ? "without a media type" : `as ${mediaType}`
 
-type Needed = Applications | OAuth | Subscriptions | FailureLimit
+const path = "/api/v1/webhook_subscription"
+
+/** The subscription as a protected resource, with the scope that it needs, if any. */
+export const resource: Effect.Effect<Resource, never, HttpConfig> = Effect.zipWith(
+  HttpConfig,
+  Policy,
+  ({ baseUrl }, { webhookScope }) => ({
+    url: `${baseUrl}${path}`,
+    ...Option.match(webhookScope, { onNone: () => ({}), onSome: (scope) => ({ scopes: [scope] }) })
+  })
+)
+
+type Needed = Applications | HttpConfig | OAuth | Subscriptions | FailureLimit
 
 /** The route of the subscription. */
 export const make: Effect.Effect<Route, never, Needed> = Effect.gen(function*() {
@@ -140,6 +153,7 @@ export const make: Effect.Effect<Route, never, Needed> = Effect.gen(function*() 
   const policy = yield* Policy
   const { validate } = yield* OwnerLimits.make
   const withBearer = yield* Bearer.make
+  const subscription = yield* resource
 
   /** Runs `use` if the token gives access to the webhook API. This is checked before everything else. */
   const managing = <E>(
@@ -148,9 +162,10 @@ export const make: Effect.Effect<Route, never, Needed> = Effect.gen(function*() 
   ) =>
     withBearer(
       request,
+      subscription,
       (access) =>
         Effect.zipRight(entitled(access, policy), use(access)).pipe(
-          Effect.catchIf(Bearer.isNotEntitled, Bearer.refuseNotEntitled)
+          Effect.catchIf(Bearer.isNotEntitled, Bearer.refuseNotEntitled(subscription))
         )
     )
 
@@ -163,7 +178,7 @@ export const make: Effect.Effect<Route, never, Needed> = Effect.gen(function*() 
         const created = yield* validate(application, subscriptions.create(access, wanted.right))
         return ApiResponse.json(201, toBody(created))
       }).pipe(Effect.catchTags({
-        "@startlist/core/ApplicationNotFound": () => Effect.succeed(Bearer.invalidToken),
+        "@startlist/core/ApplicationNotFound": () => Effect.succeed(Bearer.invalidToken(subscription)),
         "@startlist/core/AlreadySubscribed": () => Effect.succeed(alreadySubscribed),
         "@startlist/core/InvalidCallbackUrl": ({ reason }) =>
           Effect.succeed(error(422, "callback_url", reason, urlProblems[reason])),
@@ -186,7 +201,7 @@ export const make: Effect.Effect<Route, never, Needed> = Effect.gen(function*() 
       ))
 
   return anyOrigin({
-    path: "/api/v1/webhook_subscription",
+    path,
     methods: { DELETE: remove, GET: show, POST: create },
     refuse: ApiResponse.refuse
   })

@@ -201,6 +201,10 @@ const OAuth = HttpApiGroup.make("oauth")
     HttpApiEndpoint.get("metadata", "/.well-known/oauth-authorization-server")
       .addSuccess(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
   )
+  .add(
+    HttpApiEndpoint.get("resource", "/.well-known/oauth-protected-resource")
+      .addSuccess(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
+  )
 
 const Athlete = Schema.Struct({ id: Schema.Int, first_name: Schema.String, last_name: Schema.String })
   .annotations({ identifier: "Athlete" })

@@ -141,6 +141,17 @@ export const operations: OperationTexts = {
     description: "Authorization server metadata (RFC 8414), for client libraries.",
     response: { issuer: "https://startlist.example", token_endpoint: "https://startlist.example/oauth/token" }
   },
+  "oauth.resource": {
+    summary: "Find the authorization server of the API",
+    description:
+      "Protected resource metadata (RFC 9728). Each path of the API has its own, such as `/.well-known/oauth-protected-resource/api/v1/athlete`. The challenge of a 401 or 403 names it.",
+    response: {
+      resource: "https://startlist.example",
+      authorization_servers: ["https://startlist.example"],
+      scopes_supported: ["profile:read", "read"],
+      bearer_methods_supported: ["header"]
+    }
+  },
   "resources.athlete": {
     summary: "Show the athlete of this token",
     description: "Needs an access token of an athlete with the scope profile:read, read or read+write."

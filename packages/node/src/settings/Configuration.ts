@@ -130,6 +130,7 @@ const toConfiguration = (
     ...presets[given.profile],
     replay: Option.getOrElse(given.replay, () => presets[given.profile].replay),
     scopes: given.scopes,
+    defaultScope: Option.getOrElse(given.defaultScope, () => []),
     webhookScope: given.webhookScope,
     accessTokenLifetime: given.accessTokenLifetime,
     refreshTokenIdle: given.refreshTokenIdle,

@@ -133,6 +133,12 @@ export const settings = {
     documented.scopes,
     "The scopes that applications can ask for ([add a scope](operating.md#add-a-scope))."
   ),
+  defaultScope: optional(
+    "DEFAULT_SCOPE",
+    Setting.scopes,
+    "none",
+    "The scopes of an authorization request that names none, each one of `SCOPES`. Without this setting, such a request is refused. Clients that only discover, such as agents, may need it."
+  ),
   webhookScope: optional(
     "WEBHOOK_SCOPE",
     Setting.scope,
@@ -318,6 +324,8 @@ export const contradiction = (given: Given): Option.Option<string> => {
       )
     }
   }
+  const unknown = Option.getOrElse(given.defaultScope, () => []).find((scope) => !given.scopes.includes(scope))
+  if (unknown !== undefined) return Option.some(`DEFAULT_SCOPE: ${unknown} is not one of SCOPES. Add it there.`)
   if (Option.isSome(given.webhookScope) && !given.scopes.includes(given.webhookScope.value)) {
     return Option.some(`WEBHOOK_SCOPE: ${given.webhookScope.value} is not one of SCOPES. Add it there.`)
   }

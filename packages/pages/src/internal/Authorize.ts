@@ -82,7 +82,7 @@ export const make: Effect.Effect<Route, never, Audit | Authentication | HttpConf
           signOutUrl: authentication.signOutUrl
         })
         const isAllowedBefore = authorized.some(({ application }) => application.id === checked.application.id)
-        const form = Authorization.formOf(action, parameters)
+        const form = Authorization.formOf(action, parameters, checked)
         const page = { ...form, frame, isAllowedBefore, request: checked, signedIn }
         const options = { sources: { ...imagesOf(checked.application.links?.logo), ...templates.sources } }
         const mismatch = Option.filter(checked.role, (role) => role !== signedIn.user.role)

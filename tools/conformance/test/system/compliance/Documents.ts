@@ -15,6 +15,7 @@ import * as Rfc8414 from "./Rfc8414.ts"
 import * as Rfc9207 from "./Rfc9207.ts"
 import * as Rfc9700Pages from "./Rfc9700Pages.ts"
 import * as Rfc9700Tokens from "./Rfc9700Tokens.ts"
+import * as Rfc9728 from "./Rfc9728.ts"
 
 export const documents: ReadonlyArray<Document> = [
   {
@@ -40,5 +41,6 @@ export const documents: ReadonlyArray<Document> = [
     name: "RFC 9700",
     title: "Best Current Practice for OAuth 2.0 Security",
     requirements: [...Rfc9700Pages.requirements, ...Rfc9700Tokens.requirements]
-  }
+  },
+  { name: "RFC 9728", title: "Protected Resource Metadata", requirements: Rfc9728.requirements }
 ]

@@ -110,7 +110,7 @@ const request: ReadonlyArray<Requirement> = [
     "3.3",
     "SHOULD",
     "scopes and the default are documented",
-    "docs/configuration.md (`SCOPES`); there is no default"
+    "docs/configuration.md (`SCOPES`, `DEFAULT_SCOPE`)"
   ),
   deviates(
     "10.3",

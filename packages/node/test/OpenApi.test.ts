@@ -338,6 +338,9 @@ const protocol = async (caller: Caller, service: Target, receiver: Receiver, wor
   expect((await bearing(owner, "POST", subscription, { webhook_subscription: {} })).status).toBe(422)
   expect((await bearing(owner, "POST", subscription, wanted)).status).toBe(201)
   const ofApplication = `/applications/${client.client_id}/subscription`
+  const ofOne = async () =>
+    (await operate("GET", `/subscriptions?limit=1&client_id=${client.client_id}`)).body.subscriptions.length
+  expect(await ofOne()).toBe(1)
   expect((await operate("POST", `${ofApplication}/pause`)).body.paused).toBe(true)
   expect((await operate("POST", `${ofApplication}/resume`)).body.paused).toBe(false)
   expect((await bearing(owner, "POST", subscription, wanted)).status).toBe(409)
@@ -364,6 +367,7 @@ const protocol = async (caller: Caller, service: Target, receiver: Receiver, wor
   expect((await bearing(owner, "DELETE", subscription)).status).toBe(204)
   expect((await bearing(owner, "POST", subscription, wanted)).status).toBe(201)
   expect((await operate("DELETE", ofApplication)).status).toBe(204)
+  expect(await ofOne()).toBe(0)
   expect((await operate("POST", `/deliveries/${delivery}/redeliver`)).status).toBe(409)
   const unreachable = { webhook_subscription: { callback_url: "http://127.0.0.1:1/", verify_token: "v" } }
   for (let i = 0; i < 8; i++) expect((await bearing(owner, "POST", subscription, unreachable)).status).toBe(422)

@@ -68,7 +68,7 @@ const tasks = {
   "write a store for another database": "docs/stores.md#write-it-in-this-order",
   "find why an event did not arrive": "docs/troubleshooting.md#find-why-an-event-did-not-arrive",
   "upgrade": "docs/operating.md#upgrade",
-  "answer an erasure request": "docs/operating.md#answer-an-erasure-request"
+  "answer an erasure request": "docs/troubleshooting.md#a-person-asks-for-data-or-erasure"
 }
 
 it("the README leads to the section of each of ten tasks in two steps", () => {

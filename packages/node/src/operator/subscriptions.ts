@@ -8,7 +8,7 @@ import type { StoreError } from "@startlist/core/Store"
 import type { Subscription, SubscriptionNotFound } from "@startlist/core/Subscription"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { cancelInParts } from "./deliveries.ts"
-import { ApplicationId, defaultLimit, next, paging, SubscriptionId } from "./Fields.ts"
+import { ApplicationId, defaultLimit, next, optional, paging, SubscriptionId } from "./Fields.ts"
 import { type Group, operation } from "./Operation.ts"
 import { notFound } from "./OperatorErrors.ts"
 
@@ -47,18 +47,28 @@ const client_id = "the application's client_id"
 const listSubscriptions = operation({
   request: "GET /subscriptions",
   summary: "List subscriptions",
-  description: "Lists the webhook subscriptions of all applications, newest first, page by page.",
-  command: { name: "subscription list", help: "lists subscriptions, newest first" },
-  input: paging(SubscriptionId),
+  description: "Lists the webhook subscriptions of all applications, newest first, page by page, or that of one.",
+  command: {
+    name: "subscription list",
+    help: "lists subscriptions, newest first",
+    options: { client_id: { name: "application", about: "only the subscription of this client_id" } }
+  },
+  input: { client_id: optional(ApplicationId), ...paging(SubscriptionId) },
   output: Schema.Struct({
     subscriptions: Schema.Array(SubscriptionRecord),
     next: Schema.optional(Schema.Int)
   }),
-  run: ({ after, limit = defaultLimit }) =>
-    Effect.map(
-      Effect.flatMap(Subscriptions, (service) => service.list({ after: Option.fromNullable(after), limit })),
-      (page) => ({ subscriptions: page.map(showSubscription), ...next(page, limit) })
-    )
+  run: ({ after, client_id, limit = defaultLimit }) =>
+    Effect.flatMap(Subscriptions, ({ findByApplication, list }) =>
+      client_id === undefined
+        ? Effect.map(
+          list({ after: Option.fromNullable(after), limit }),
+          (page) => ({ subscriptions: page.map(showSubscription), ...next(page, limit) })
+        )
+        : Effect.map(
+          findByApplication(client_id),
+          (found) => ({ subscriptions: Option.toArray(Option.map(found, showSubscription)) })
+        ))
 })
 
 const pauseSubscription = operation({

@@ -114,6 +114,10 @@ replaced token. The cell says what a program can read of the error. _Not offered
         ])
       )
     ]),
+    "## Clients that discover",
+    `The client of the MCP SDK (\`@modelcontextprotocol/sdk\` 1.32) knows the URL of a resource, its client id and its secret. It finds all
+addresses and the scope itself, and then authorizes, exchanges, calls the resource and refreshes: \`tools/reference/test/Mcp.test.ts\`.
+A client that names no scope gets \`invalid_scope\` with the list of scopes, or those of \`DEFAULT_SCOPE\`. Clients cannot register themselves.`,
     "## Clients in other languages",
     `The tests send the requests of these libraries over a socket, byte for byte, to the service with its default profile.
 The requests follow the sources of the named version and of its HTTP library: see

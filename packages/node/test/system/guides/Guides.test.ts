@@ -72,7 +72,8 @@ describe("the pages", () => {
       "examples",
       "packages/embed/test/system/runtimes",
       "packages/node/test/system/packing/consumer",
-      "packages/testing/test"
+      "packages/testing/test",
+      "tools/reference/test/support"
     ]
     const files = folders.flatMap((folder) =>
       readdirSync(join(repository, folder), { recursive: true, encoding: "utf8" })

@@ -150,17 +150,23 @@ export const index = (name: string, on: string): Migration => ({
   })
 })
 
+/** Rows that need more than their memory, so that 256 KiB of them go to a temporary file: without a trace, also in the log. */
+const spill = `WITH setting AS MATERIALIZED (SELECT set_config('work_mem', '64kB', true) AS memory)
+  SELECT count(*) FROM setting, unnest(array_fill(repeat(memory, 500), ARRAY[128])) text`
+
 /**
- * Writes without changing anything. Fails if the database is read-only, such as a standby or a server with a full disk.
+ * Writes without changing anything. Fails if the database is read-only, such as a standby, or if its disk is full: a changed
+ * row alone uses the space of its older versions, until the log needs space.
  */
 export const writable: Effect.Effect<void, StoreError, Database> = Effect.flatMap(
   Database,
   ({ prefix, query }) =>
-    Effect.asVoid(
+    Effect.zipRight(
       query({
         name: `${prefix}writable`,
         text: `UPDATE ${prefix}migrations SET name = name WHERE name = '0001_initial'`
-      }, [])
+      }, []),
+      Effect.asVoid(query({ name: `${prefix}spill`, text: spill }, []))
     )
 )
 

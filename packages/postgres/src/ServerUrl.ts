@@ -1,5 +1,7 @@
 /** URLs of databases, as libpq reads them: `postgres://user:password@host1:5432,host2:5432/database?sslmode=require`. */
 
+import { readFileSync } from "node:fs"
+
 /** A server, by name or address. */
 export interface Server {
   readonly host: string
@@ -37,4 +39,19 @@ export const parse = (given: string): Target | undefined => {
   return URL.canParse(url) && (names.length === 1 || servers.length === names.length)
     ? { url, servers, description: hosts + path }
     : undefined
+}
+
+/** Why a certificate or key that a URL names cannot be read, such as `sslrootcert: ENOENT: …`. None if all can be read. */
+export const whyUnreadable = (given: string): string | undefined => {
+  const [, , , , query = ""] = pattern.exec(given) ?? []
+  const parameters = new URLSearchParams(query)
+  for (const name of ["sslrootcert", "sslcert", "sslkey"]) {
+    const path = parameters.get(name)
+    try {
+      if (path !== null && path !== "") readFileSync(path)
+    } catch (error) {
+      return `${name}: ${error instanceof Error ? error.message : String(error)}`
+    }
+  }
+  return undefined
 }

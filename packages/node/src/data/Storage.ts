@@ -74,13 +74,15 @@ const postgres = Effect.promise(() => import("@startlist/postgres/Postgres"))
 const embedded = Effect.promise(() => import("@startlist/postgres/Embedded"))
 
 const layerPostgres = (url: Redacted.Redacted<string>, keys: Keys, options: Options) =>
-  Layer.unwrapEffect(Effect.map(postgres, ({ layer }) =>
-    layerSql(describe(url)).pipe(
-      Layer.provideMerge(layer(postgresOptions(url, options)))
-    ))).pipe(
-      Layer.provideMerge(layerSeal(keys)),
-      Layer.mapError(toConfigurationError("DATABASE_URL"))
-    )
+  Layer.unwrapEffect(Effect.gen(function*() {
+    const unreadable = ServerUrl.whyUnreadable(Redacted.value(url))
+    if (unreadable !== undefined) yield* Effect.fail(new Error(unreadable))
+    const { layer } = yield* postgres
+    return layerSql(describe(url)).pipe(Layer.provideMerge(layer(postgresOptions(url, options))))
+  })).pipe(
+    Layer.provideMerge(layerSeal(keys)),
+    Layer.mapError(toConfigurationError("DATABASE_URL"))
+  )
 
 const layerEmbedded = (dataDir: string, keys: Keys, { migrate }: Options) =>
   Layer.unwrapEffect(

@@ -15,7 +15,7 @@ import type { Status } from "@startlist/postgres/Migrations"
 import { print } from "../commands/Table.ts"
 import { CommandFailed, printLines } from "../commands/Terminal.ts"
 import * as DatabaseClock from "../data/DatabaseClock.ts"
-import { DatabaseHealth, examine, tooSlow } from "../data/DatabaseHealth.ts"
+import { DatabaseHealth, examine } from "../data/DatabaseHealth.ts"
 import * as Keys from "../data/Keys.ts"
 import * as SealedSecrets from "../data/SealedSecrets.ts"
 import * as Storage from "../data/Storage.ts"
@@ -23,6 +23,7 @@ import { bad, checkSettings, type Finding, good, warning } from "./Finding.ts"
 import { type Configuration, origin } from "../settings/Configuration.ts"
 import { rootMessage } from "../telemetry/Log.ts"
 import { checkCallback, reach } from "./CallbackCheck.ts"
+import { adviceForServer } from "./ServerAdvice.ts"
 import { checkSizes } from "./TableSizes.ts"
 
 /** Whether the service of these settings answers a probe with 200. */
@@ -102,58 +103,8 @@ const describeTables = ({ breaking, missing, unknown }: Status, mayCreate: boole
 const describeWrites = (refusal: Option.Option<StoreError>): Finding =>
   Option.match(refusal, {
     onNone: () => good("writes", "the database takes writes"),
-    onSome: (error) => bad("writes", rootMessage(error), adviceForWrites(rootMessage(error)))
+    onSome: (error) => bad("writes", rootMessage(error), adviceForServer(rootMessage(error)))
   })
-
-const adviceForWrites = (message: string): string => {
-  if (message === tooSlow) {
-    return "look for a synchronous standby that is missing (synchronous_standby_names), a lock, or a server that is overloaded"
-  }
-  if (/permission denied/.test(message)) {
-    return "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO this user"
-  }
-  return /could not extend|No space left|disk/i.test(message)
-    ? "free space on the disk of the database"
-    : "name the primary in DATABASE_URL, not a standby; or set default_transaction_read_only = off"
-}
-
-/** Bytes that a table grows by: more than the free space in its present pages. */
-const growth = 256 * 1024
-
-/**
- * Whether a table can grow, which a full disk prevents: a write that only changes a row uses the space of older versions.
- * Inserts an entry of the audit, and rolls it back.
- */
-const checkGrowth = Effect.gen(function*() {
-  const { prefix: p, query, transaction } = yield* SqlDatabase
-  const insert = {
-    name: `${p}doctor_growth`,
-    text: `INSERT INTO ${p}audit (at, action, actor, subject, address, outcome, detail)
-      SELECT 0, 'doctor', '{}'::json, '{}'::json, '', 'success', string_agg(md5(random()::text), '')
-      FROM generate_series(1, ${growth / 32})`
-  }
-  const rolledBack = "rolled back"
-  return yield* Effect.match(transaction(Effect.zipRight(query(insert, []), Effect.fail(rolledBack))), {
-    onSuccess: () => Option.none(),
-    onFailure: (error) => typeof error === "string" ? Option.none() : Option.some(error)
-  })
-})
-
-/** Whether the database stores every character of Unicode. */
-const checkEncoding = Effect.gen(function*() {
-  const { query } = yield* SqlDatabase
-  const [row] = yield* query<{ readonly encoding: string }>({
-    name: "startlist_doctor_encoding",
-    text: "SELECT pg_encoding_to_char(encoding) AS encoding FROM pg_database WHERE datname = current_database()"
-  }, [])
-  return row === undefined || row.encoding === "UTF8" ? [] : [
-    bad(
-      "encoding",
-      `the encoding of the database is ${row.encoding}, which cannot store all names`,
-      "create a database with ENCODING 'UTF8' TEMPLATE template0, and move the data with pg_dump and psql"
-    )
-  ]
-})
 
 /** Whether the tables are distributed as they should be, on a Citus cluster. */
 const checkDistribution = Effect.gen(function*() {
@@ -201,15 +152,7 @@ const adviceFor = ({ databaseUrl }: Configuration, message: string): string => {
       ? "set DATABASE_URL, and MASTER_KEY and OPERATOR_TOKEN to the keys in this folder"
       : "restore the folder from a backup, or choose another DATA_DIR"
   }
-  if (/takes? (?:no )?writes/.test(message)) {
-    return "name the primary in DATABASE_URL, not a standby; or set default_transaction_read_only = off"
-  }
-  if (/ENOENT.* open /.test(message)) {
-    return "correct the path of the certificate or key in DATABASE_URL (sslrootcert, sslcert, sslkey)"
-  }
-  if (/password|role|authentication/i.test(message)) return "correct the user and password in DATABASE_URL"
-  if (/does not exist/i.test(message)) return "create the database, or correct its name in DATABASE_URL"
-  return "start PostgreSQL; check host, port and sslmode in DATABASE_URL, and the firewall"
+  return adviceForServer(message)
 }
 
 const examineDatabase = (configuration: Configuration, keys: Keys.Keys) =>
@@ -217,16 +160,14 @@ const examineDatabase = (configuration: Configuration, keys: Keys.Keys) =>
     const { description } = yield* DatabaseHealth
     const clock = yield* checkClock
     const { refusal, tables } = yield* examine
-    // Readiness has the same answers. Without these tables, nothing can be stored yet.
+    // Without these tables, nothing can be stored yet.
     const hasTables = tables.missing.length === 0 && tables.breaking.length === 0
-    const writes = Option.isSome(refusal) ? refusal : hasTables ? yield* checkGrowth : Option.none()
     // Keys matter for every version of the tables. Before the first start, there are no secrets.
     const secrets = hasTables ? Effect.asSome(checkSecrets) : Effect.option(checkSecrets)
     return [
       good("database", `${description} answers`),
-      ...(yield* checkEncoding),
       describeTables(tables, yield* mayCreate),
-      ...(hasTables ? [describeWrites(writes)] : []),
+      ...(hasTables ? [describeWrites(refusal)] : []),
       clock,
       ...(hasTables ? [yield* checkSizes, ...(yield* checkDistribution)] : []),
       ...Option.toArray(yield* secrets)

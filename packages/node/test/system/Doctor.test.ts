@@ -5,7 +5,7 @@ import { Clock, DateTime, Effect, Option, Redacted } from "effect"
 import { createServer } from "node:http"
 import { chmodSync, chownSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { layerEmpty as testDatabase, TestDatabase } from "@startlist/test-support/TestDatabase"
+import { layerEmpty as testDatabase, layerEmptyWith, TestDatabase } from "@startlist/test-support/TestDatabase"
 import * as Configuration from "../../src/settings/Configuration.ts"
 import * as Storage from "../../src/data/Storage.ts"
 import { inspect } from "../../src/doctor/Doctor.ts"
@@ -195,22 +195,6 @@ describe("a database", () => {
       expect(advice).toContain("standby")
     }).pipe(Effect.provide(testDatabase)))
 
-  it.scopedLive("whose tables cannot grow, because its disk is full: bad, also if a row can still be changed", () =>
-    Effect.gen(function*() {
-      yield* prepare
-      const { admin } = yield* TestDatabase
-      yield* Effect.promise(() =>
-        admin.query(`
-          CREATE FUNCTION is_full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-            RAISE EXCEPTION 'could not extend file "base/1": No space left on device' USING ERRCODE = 'disk_full';
-          END $$;
-          CREATE TRIGGER full_up BEFORE INSERT ON startlist_audit EXECUTE FUNCTION is_full()`)
-      )
-      const { advice, level, seen } = about(yield* examine(yield* onDatabase()), "writes")
-      expect([level, seen]).toEqual(["bad", expect.stringContaining("No space left on device")])
-      expect(advice).toBe("free space on the disk of the database")
-    }).pipe(Effect.provide(testDatabase)))
-
   it.scopedLive("of newer, compatible tables: keys are checked all the same", () =>
     Effect.gen(function*() {
       yield* prepare
@@ -228,9 +212,16 @@ describe("a database", () => {
       given.searchParams.set("sslrootcert", "/nonexistent/ca.pem")
       const environment = { DATABASE_URL: given.href, OPERATOR_TOKEN, MASTER_KEY: key(1) }
       const { advice, level, seen } = about(yield* examine(yield* configured(environment)), "database")
-      expect([level, seen]).toEqual(["bad", expect.stringContaining("/nonexistent/ca.pem")])
-      expect(advice).toContain("sslrootcert")
+      expect([level, seen]).toEqual(["bad", expect.stringMatching(/^sslrootcert: ENOENT.*\/nonexistent\/ca\.pem/)])
+      expect(advice).toContain("correct this path")
     }).pipe(Effect.provide(testDatabase)))
+
+  it.scopedLive("that cannot hold every text: bad, with the solution", () =>
+    Effect.gen(function*() {
+      const { advice, level, seen } = about(yield* examine(yield* onDatabase()), "database")
+      expect([level, seen]).toEqual(["bad", expect.stringContaining("has the encoding LATIN1")])
+      expect(advice).toContain("pg_dump")
+    }).pipe(Effect.provide(layerEmptyWith("ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'"))))
 
   it.scopedLive("whose clock differs by up to 1 s is good, by up to 30 s a warning, by more bad", () =>
     Effect.gen(function*() {
@@ -244,20 +235,28 @@ describe("a database", () => {
     }).pipe(Effect.provide(testDatabase)))
 
   it.scopedLive(
-    "that does not exist: bad, with appropriate advice, and without the password",
+    "that does not exist, or has no connection left: bad, with appropriate advice, and without the password",
     () =>
       Effect.gen(function*() {
         const { url } = yield* TestDatabase
         const elsewhere = new URL(Redacted.value(url))
         elsewhere.pathname = "/nowhere"
         elsewhere.search = ""
+        const full = new URL(Redacted.value(url))
+        full.username = `full_${full.pathname.slice(1)}`
+        const { admin } = yield* TestDatabase
+        yield* Effect.acquireRelease(
+          Effect.promise(() => admin.query(`CREATE ROLE ${full.username} LOGIN CONNECTION LIMIT 0`)),
+          () => Effect.promise(() => admin.query(`DROP ROLE ${full.username}`))
+        )
         const cases = [
           [
             "postgres://me:secret-word@127.0.0.1:1/startlist",
             /^connect ECONNREFUSED 127\.0\.0\.1:1$/,
             "start PostgreSQL"
           ],
-          [elsewhere.href, /^database "nowhere" does not exist$/, "create the database"]
+          [elsewhere.href, /^database "nowhere" does not exist$/, "create the database"],
+          [full.href, /^too many connections for role/, "lower DATABASE_CONNECTIONS"]
         ] as const
         for (const [DATABASE_URL, seen, advice] of cases) {
           const findings = yield* examine(
@@ -270,7 +269,7 @@ describe("a database", () => {
           })
           expect(JSON.stringify(findings)).not.toContain("secret-word")
         }
-      }).pipe(Effect.provide(testDatabase))
+      }).pipe(Effect.scoped, Effect.provide(testDatabase))
   )
 })
 

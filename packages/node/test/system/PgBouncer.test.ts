@@ -10,6 +10,7 @@ import { eventually } from "@startlist/test-support/Eventually"
 import { freePort } from "@startlist/test-support/FreePort"
 import { installation, makeNode } from "@startlist/test-support/Nodes"
 import { makeReceiver } from "@startlist/test-support/Receiver"
+import { runStartlist } from "@startlist/test-support/ServiceProcess"
 import { brew } from "@startlist/test-support/Storm"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 import * as TestServer from "@startlist/test-support/TestServer"
@@ -84,4 +85,21 @@ describe.skipIf(!isInstalled)("behind PgBouncer (skipped without PgBouncer)", ()
         })
       }))
   }
+
+  it.scopedLive("in transaction mode with prepared statements: a start is refused, and doctor says why", () =>
+    Effect.gen(function*() {
+      const server = yield* TestServer.make()
+      const environment = { ...installation(yield* makeBouncer(server.url, "transaction")), PORT: "0" }
+      yield* Effect.promise(async () => {
+        expect(await runStartlist(["serve"], environment)).toMatchObject({
+          code: 1,
+          stderr: expect.stringMatching(/^startlist: DATABASE_URL: .*set PREPARED_STATEMENTS=off\n$/)
+        })
+        const doctor = await runStartlist(["doctor"], environment)
+        expect([doctor.code, doctor.stdout]).toEqual([
+          1,
+          expect.stringMatching(/FAIL {2}database: .*PREPARED_STATEMENTS=off\n/)
+        ])
+      })
+    }))
 })

@@ -4,6 +4,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Pg from "pg"
@@ -68,13 +69,46 @@ export const makePatient = (connection: Connection): Effect.Effect<SlotPool, nev
  * unknown settings in the startup packet.
  */
 const prepare = async (client: Pg.ClientBase, connection: Connection, deadline: number): Promise<void> => {
-  const text = connection.preparedStatements === false ? Settings.ask : `${Settings.set(deadline)}; ${Settings.ask}`
-  const results: unknown = await client.query(text)
+  const isOurs = connection.preparedStatements !== false
+  const results: unknown = await client.query(isOurs ? `${Settings.set(deadline)}; ${Settings.ask}` : Settings.ask)
   const [last] = (Array.isArray(results) ? results : [results]).slice(-1)
-  const refused = Settings.refuse(last?.rows[0])
-  if (refused === undefined) return
-  if (refused.isOfServer) settings(connection).forget()
-  throw refused
+  const session = last?.rows[0]
+  const refused = Settings.refuse(session)
+  if (refused?.isOfServer === true) settings(connection).forget()
+  if (refused !== undefined) throw refused
+  if (isOurs && await isShared(client, session.pid, connection)) throw Settings.shared
+}
+
+/** URLs of poolers that give each connection a session of its own. */
+const unshared = new Set<string>()
+
+const processOf = async (client: Pg.ClientBase): Promise<unknown> =>
+  (await client.query("SELECT pg_backend_pid() AS pid")).rows[0]?.pid
+
+/**
+ * Whether a connection shares its session. A server says its process to a new connection, a pooler another number. A pooler
+ * in transaction mode gives a connection the session that is free, which another one has just used.
+ */
+const isShared = async (client: Pg.ClientBase, process: unknown, connection: Connection): Promise<boolean> => {
+  const url = Redacted.value(connection.url)
+  if (unshared.has(url) || (Predicate.hasProperty(client, "processID") && client.processID === process)) return false
+  const other = new Pg.Client({ ...settings(connection).config, query_timeout: patience })
+  other.on("error", ignore)
+  try {
+    await other.connect()
+    for (let round = 0; round < 3; round++) {
+      const theirs = await processOf(other)
+      const ours = await processOf(client)
+      if (theirs === ours || ours !== process) return true
+    }
+    unshared.add(url)
+    return false
+  } catch {
+    // No session is free, because the other connections keep theirs.
+    return false
+  } finally {
+    other.end().catch(ignore)
+  }
 }
 
 const acquire = (connection: Connection, deadline: number, config: Pg.PoolConfig) =>

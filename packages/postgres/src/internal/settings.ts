@@ -42,6 +42,7 @@ export const set = (statementTimeout: number): string => {
 
 /** What a server says of a session. */
 interface Session {
+  readonly pid: number
   readonly encoding: string
   readonly isolation: string
   readonly read_only: string
@@ -50,7 +51,8 @@ interface Session {
 
 /** A statement whose row is a `Session`. */
 export const ask = `SELECT current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_standby,
-  current_setting('default_transaction_isolation') AS isolation, current_setting('transaction_read_only') AS read_only`
+  current_setting('default_transaction_isolation') AS isolation, current_setting('transaction_read_only') AS read_only,
+  pg_backend_pid() AS pid`
 
 /** The stores cannot use this database. */
 export class UnusableDatabase extends Error {
@@ -66,6 +68,11 @@ export class UnusableDatabase extends Error {
 /** The `UnusableDatabase` that has caused an error, if there is one. */
 export const findUnusable = (error: unknown): UnusableDatabase | undefined =>
   error instanceof UnusableDatabase ? error : error instanceof Error ? findUnusable(error.cause) : undefined
+
+/** A pooler gives a session to several connections. */
+export const shared = new UnusableDatabase(
+  "a pooler gives one session to several connections, so prepared statements get lost: set PREPARED_STATEMENTS=off"
+)
 
 /** Why the stores cannot use a session, if they cannot. */
 export const refuse = ({ encoding, is_standby, isolation, read_only }: Session): UnusableDatabase | undefined => {

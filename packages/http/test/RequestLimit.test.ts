@@ -44,6 +44,8 @@ describe("the limit of an application", () => {
         const check = yield* Guard.make
         const { refused } = yield* check({ headers: World.bearer(access_token) })
         expect(refused?.status).toBe(429)
+        const page = yield* world.platformBrowser.get(`/developer/applications/${world.client.client_id}`)
+        expect(String(page.body)).toContain("3 requests per minute")
 
         yield* TestClock.adjust("40 seconds")
         expect((yield* world.refresh(refresh_token)).status).toBe(200)

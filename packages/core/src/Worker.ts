@@ -3,6 +3,7 @@
  * (`internal/inFlight`), on any number of nodes. A claim ends with its lease, and the next worker attempts again what
  * has no outcome. So a worker may die between any two lines: a receiver sees a repeat, never a loss.
  */
+import type * as Cause from "effect/Cause"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -25,6 +26,9 @@ import { Secrets } from "./Secrets.ts"
 /** A claim costs as much as 50 deliveries: after a full one, wait for this share of the slots, or for the pause. */
 const largeClaim = 1 / 2
 const claimPause = Duration.millis(10)
+
+/** An outage has ended when no claim has failed for this time. A store that comes and goes is logged once. */
+const calm = Duration.seconds(10)
 
 /** The latest due time or end of a lease that the clock of a node can have given now. */
 const latestOf = (policy: Policy.Service, now: DateTime.Utc): DateTime.Utc =>
@@ -74,12 +78,25 @@ const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
       Effect.uninterruptible
     )
 
-    // Retries until the store answers, also after a bug. Logs the beginning and the end of the outage once.
-    return Effect.catchAll(claim, (cause) =>
-      Effect.logWarning("deliveries wait for the store", cause).pipe(
-        Effect.zipRight(Effect.eventually(Effect.delay(claim, storePause))),
-        Effect.zipLeft(Effect.logInfo("deliveries continue: the store answers again"))
-      ))
+    /** The last failed claim of an outage. */
+    let failedAt: DateTime.Utc | undefined
+    const failed = (cause: Cause.Cause<unknown>) =>
+      Effect.suspend(() => {
+        const isNew = failedAt === undefined
+        failedAt = now()
+        return isNew ? Effect.logWarning("deliveries wait for the store", cause) : Effect.void
+      })
+    const succeeded = Effect.suspend(() => {
+      if (failedAt === undefined || DateTime.lessThan(now(), DateTime.addDuration(failedAt, calm))) return Effect.void
+      failedAt = undefined
+      return Effect.logInfo("deliveries continue: the store answers again")
+    })
+
+    // Retries until the store answers, also after a bug.
+    const noted = Effect.tapError(claim, failed)
+    return Effect.catchAll(noted, () => Effect.eventually(Effect.delay(noted, storePause))).pipe(
+      Effect.zipLeft(succeeded)
+    )
   })
 
 /** Works until interrupted, then finishes and records the attempts in flight: at most one callback timeout. */

@@ -739,8 +739,8 @@ describe("a store that fails", () => {
     }).pipe(Effect.provide(layerWith(broken)))
   })
 
-  it.effect("while claiming only delays: the worker retries, and logs the beginning and the end once", () => {
-    let failures = 5
+  it.effect("while claiming only delays: the worker retries. An outage is logged once, also of a store that comes and goes", () => {
+    let claims = 0
     const logged: Array<unknown> = []
     const logger = Logger.replace(
       Logger.defaultLogger,
@@ -752,8 +752,9 @@ describe("a store that fails", () => {
       yield* start()
       yield* seconds(10)
       expect(yield* states).toStrictEqual(["delivered", "delivered", "delivered"])
+      yield* seconds(30)
       expect(logged).toStrictEqual(["deliveries wait for the store", "deliveries continue: the store answers again"])
-    }).pipe(Effect.provide([layerWith(failing("DeliveryQueue.claim", () => failures-- > 0)), logger]))
+    }).pipe(Effect.provide([layerWith(failing("DeliveryQueue.claim", () => claims++ < 9 && claims % 2 === 1)), logger]))
   })
 
   it.effect("with one row of a batch gets the rows one by one, so that a bad row affects only itself", () => {

@@ -97,6 +97,7 @@ export const documented: Policy.Service = {
   deliveryJitter: 0.2,
   deliveryLease: Duration.seconds(15),
   deliveryClaims: 5,
+  // 512 gave 1.07 times the rate, and twice as many attempts again after a crash.
   deliveryConcurrency: 256,
   deliveryPerSubscription: 16,
   deliveryPoll: Duration.seconds(1),

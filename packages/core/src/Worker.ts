@@ -23,7 +23,10 @@ import { makeNow } from "./internal/runtime.ts"
 import { clockTolerance, Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
 
-/** A claim costs as much as 50 deliveries: after a full one, wait for this share of the slots, or for the pause. */
+/**
+ * A claim costs as much as 50 deliveries: after a full one, wait for this share of the slots, or for the pause. A quarter
+ * gave 0.98 times the rate.
+ */
 const largeClaim = 1 / 2
 const claimPause = Duration.millis(10)
 

@@ -5,7 +5,8 @@
  * of the statement is the same. A single row takes two thirds of the time, because there is no JSON to parse and no set to
  * join.
  *
- * Not `RequestResolver` of Effect: with it, one process made 2 300 lookups per second instead of 80 000.
+ * Not `RequestResolver` of Effect: with it, one process made 2 300 lookups per second instead of 80 000. Arrays of columns
+ * (`unnest`) in place of JSON would save at most 1.5 of 60 µs.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"

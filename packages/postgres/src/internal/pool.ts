@@ -1,6 +1,6 @@
 /**
  * A pool of connections to PostgreSQL, with direct statements: prepared, without spans, with a deadline. `pg` knows one
- * server: this finds the one that takes writes, as libpq does.
+ * server: this finds the one that takes writes, as libpq does. Pipelined statements on a connection gained nothing.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -16,6 +16,7 @@
  *   those of another claim, mark them.
  * - **Settle** (28 µs, half of them for the five index entries of an ended delivery): a function, so that both of its statements
  *   are one call. The second makes the next rows heads, and sees what was queued while the first waited for locks.
+ *   A table of their own for ended deliveries would save a tenth of this.
  * - **Outbox**: CTEs of the save itself. It looks up who is concerned, locks the heads that its rows wait behind, and inserts.
  */
 import type { ClaimRequest } from "@startlist/core/DeliveryQueue"

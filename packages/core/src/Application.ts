@@ -52,8 +52,8 @@ export const Application = Schema.Struct({
 })
 export type Application = typeof Application.Type
 
-/** The fields that apply to all grants of an application. */
-export type ApplicationState = Pick<Application, "epoch" | "state" | "requestsPerMinute">
+/** The fields that apply to all grants of an application, and its version, by which one knows whether a copy is current. */
+export type ApplicationState = Pick<Application, "epoch" | "requestsPerMinute" | "state" | "version">
 
 /** An application without an identifier. The store gives one, and saves version 1, active, in epoch 0, unlimited. */
 export const NewApplication = Application.omit("id", "version", "state", "epoch", "requestsPerMinute")

@@ -8,8 +8,9 @@ import * as Application from "./Application.ts"
 import type { InvalidClient } from "./Application.ts"
 import { type ClientCredentials, makeWithClient } from "./Client.ts"
 import { Audit, Entry, type GrantType, Party, uninterrupted } from "./Audit.ts"
-import { asOf, type Grant, GrantStore } from "./Grant.ts"
+import { asOf, type Found, GrantStore } from "./Grant.ts"
 import { makeFindImported } from "./ImportStore.ts"
+import { certain, type IsCurrent, makeWithKnownClient, type Outdated, outdated } from "./internal/knownClients.ts"
 import { makeWithNow } from "./internal/runtime.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
@@ -87,6 +88,7 @@ export const make: Effect.Effect<
   const secrets = yield* Secrets
   const policy = yield* Policy
   const withClient = yield* makeWithClient
+  const withKnownClient = yield* makeWithKnownClient(withClient)
   const findImported = yield* makeFindImported
 
   // Refreshes are the most frequent requests: chains of `flatMap`, because a generator takes nearly twice the steps.
@@ -97,7 +99,7 @@ export const make: Effect.Effect<
     { address = "", client }: Asked<unknown>,
     named: Option.Option<N>,
     now: DateTime.Utc,
-    decide: (grant: Grant, salt: string, name: N) => Decision<E>
+    decide: (found: Found, salt: string, name: N) => Decision<E>
   ): Effect.Effect<TokenAnswer, E | InvalidGrant | StoreError> => {
     if (Option.isNone(named)) return unknownGrant
     const name = named.value
@@ -113,7 +115,7 @@ export const make: Effect.Effect<
         grants.find(name.applicationId, name.userId),
         (found): typeof attempt => {
           if (Option.isNone(found)) return unknownGrant
-          const decision = decide(asOf(found.value), salt, name)
+          const decision = decide(found.value, salt, name)
           switch (decision._tag) {
             case "Issued":
               return Effect.as(grants.save(decision.change), decision.tokens)
@@ -136,52 +138,57 @@ export const make: Effect.Effect<
     })
   }
 
-  /** Authenticates the client, continues, and records the outcome of the request. */
-  const answered = <E extends Tagged, R extends Tagged>(
-    { client }: Asked<R>,
+  /** Runs a request, and records its outcome. */
+  const answered = <E extends Tagged>(
     grantType: GrantType,
-    use: (application: Application.Application, now: DateTime.Utc) => Effect.Effect<TokenAnswer, E>
-  ): Effect.Effect<TokenAnswer, E | R | InvalidClient | StoreError> =>
-    Effect.tapBoth(withNow((now) => withClient(client, now, (application) => use(application, now))), {
+    request: (now: DateTime.Utc) => Effect.Effect<TokenAnswer, E>
+  ): Effect.Effect<TokenAnswer, E> =>
+    Effect.tapBoth(withNow(request), {
       onSuccess: () => audit.record(Entry.TokensIssued({ grantType })),
       onFailure: (error) => audit.record(Entry.TokensRefused({ grantType, reason: reasonOf(error) }))
     })
 
   const exchange: TokenRequests["exchange"] = (asked) =>
-    answered(
-      asked,
-      "authorization_code",
-      ({ requirePkce }, now): Effect.Effect<TokenAnswer, MissingParameter | InvalidGrant | StoreError> => {
-        const { client, code, idempotencyKey = Option.none(), redirectUri, verifier } = asked
-        const applicationId = client.id
-        if (policy.requireRedirectUri && Option.isNone(redirectUri)) {
-          return new MissingParameter({ name: "redirect_uri" })
+    answered("authorization_code", (now) =>
+      withClient(
+        asked.client,
+        now,
+        ({ requirePkce }): Effect.Effect<TokenAnswer, MissingParameter | InvalidGrant | StoreError> => {
+          const { client, code, idempotencyKey = Option.none(), redirectUri, verifier } = asked
+          const applicationId = client.id
+          if (policy.requireRedirectUri && Option.isNone(redirectUri)) {
+            return new MissingParameter({ name: "redirect_uri" })
+          }
+          if (requirePkce && Option.isNone(verifier)) return new MissingParameter({ name: "code_verifier" })
+          const challenge = Option.map(verifier, (secret) => secrets.hash(Redacted.value(secret)))
+          return issue(asked, Token.parse("code", code), now, (found, salt) => {
+            const presented = { applicationId, presented: code, salt, idempotencyKey, redirectUri, challenge }
+            return redeem(asOf(found), presented, secrets, now, policy)
+          })
         }
-        if (requirePkce && Option.isNone(verifier)) return new MissingParameter({ name: "code_verifier" })
-        const challenge = Option.map(verifier, (secret) => secrets.hash(Redacted.value(secret)))
-        return issue(asked, Token.parse("code", code), now, (grant, salt) => {
-          const presented = { applicationId, presented: code, salt, idempotencyKey, redirectUri, challenge }
-          return redeem(grant, presented, secrets, now, policy)
-        })
-      }
-    )
+      ))
 
   const refresh: TokenRequests["refresh"] = (asked) =>
-    answered(asked, "refresh_token", (_, now) => {
+    answered("refresh_token", (now) => {
       const { client, idempotencyKey = Option.none(), scope = Option.none(), token } = asked
       const applicationId = client.id
-      const rotated = (named: Option.Option<Token.RefreshName>) =>
-        issue(asked, named, now, (grant, salt, name) => {
+      const rotated = (named: Option.Option<Token.RefreshName>, isCurrent: IsCurrent) =>
+        issue(asked, named, now, (found, salt, name): Decision<ScopeExceeded | Outdated> => {
+          if (!isCurrent(found)) return { _tag: "Refused", error: outdated }
           const presented = { applicationId, presented: token, salt, idempotencyKey, scope, name }
-          return rotate(grant, presented, secrets, now, policy)
+          return rotate(asOf(found), presented, secrets, now, policy)
         })
       const named = Token.parseRefresh(token)
-      return Option.isSome(named)
-        ? rotated(named)
-        : Effect.flatMap(
-          findImported(token),
-          (found) => rotated(Option.filter(found, ({ kind }) => kind === "refresh"))
-        )
+      if (Option.isSome(named) && named.value.applicationId === applicationId) {
+        return withKnownClient(client, now, (isCurrent) => rotated(named, isCurrent))
+      }
+      return withClient(client, now, () =>
+        Effect.flatMap(
+          Option.isSome(named)
+            ? Effect.succeed<Option.Option<Token.RefreshName>>(named)
+            : Effect.map(findImported(token), Option.filter(({ kind }) => kind === "refresh")),
+          (name) => certain((isCurrent) => rotated(name, isCurrent))
+        ))
     })
 
   return { exchange, refresh }

@@ -89,15 +89,12 @@ WHERE application_id = ${applicationId} AND user_id = ${parameter("user")}::bigi
   AND version = ${parameter("version")}::int
 RETURNING application_id, user_id`
 
-/** The statement that finds a grant. */
+/** The statement that finds a grant, with the state of its application. */
 export const find = (user: string): string => `
-SELECT application_id, user_id, active, consent, codes, access, refresh, generation, version
-FROM startlist_grants WHERE application_id = ${applicationId} AND user_id = ${user}`
-
-/** The statement that finds an application. */
-export const findApplication = (id: string): string =>
-  `SELECT id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at
-FROM startlist_applications WHERE id = ${id}`
+SELECT g.application_id, g.user_id, g.active, g.consent, g.codes, g.access, g.refresh, g.generation, g.version,
+  a.version AS application_version, a.state, a.epoch
+FROM startlist_grants g JOIN startlist_applications a ON a.id = g.application_id
+WHERE g.application_id = ${applicationId} AND g.user_id = ${user}`
 
 /** `\gset` fails unless the statement returns one row. */
 const checked = (statement: string): string => `${statement} \\gset found_`
@@ -119,7 +116,7 @@ const findGrant = checked(find(":who"))
 /** Scripts for pgbench, for grants of `fill`. */
 export const scripts = {
   rotation: `${ownGrant}${rotate}\n\\set v :v + 1\n`,
-  refresh: `${ownGrant}${checked(findApplication(`${applicationId}`))}\n${findGrant}\n${rotate}\n\\set v :v + 1\n`,
+  refresh: `${ownGrant}${findGrant}\n${rotate}\n\\set v :v + 1\n`,
   bearer: `${anyGrant}${findGrant}\n`,
   bearerAndUser: `${anyGrant}${findGrant}
 ${checked("SELECT id, role, email, first_name, last_name FROM startlist_users WHERE id = :who")}\n`

@@ -18,6 +18,7 @@ interface Key {
 }
 
 interface FoundRow extends GrantRow {
+  readonly application_version: number
   readonly state: StateLetter
   readonly epoch: number
   readonly requests_per_minute: number | null
@@ -30,10 +31,11 @@ interface SavedRow {
 }
 
 const toFound = (row: FoundRow): Found => {
-  const [state, epoch, limit] = [toState[row.state], row.epoch, row.requests_per_minute]
+  const { application_version: version, epoch, requests_per_minute: limit } = row
+  const state = toState[row.state]
   return {
     grant: toGrant(row),
-    application: limit === null ? { state, epoch } : { state, epoch, requestsPerMinute: limit }
+    application: limit === null ? { version, state, epoch } : { version, state, epoch, requestsPerMinute: limit }
   }
 }
 
@@ -47,7 +49,9 @@ export const make = (database: Database.Service): Effect.Effect<GrantStore.Servi
     const { lookup, shardOf, usersParameter } = dialect
     const ofBatch = (isAlone: boolean) => dialect.ofUsers("g.user_id", Batch.nextParameter(keyColumns, isAlone))
     const findStatement = Batch.statement(`${p}grant_find`, (isAlone) => `
-      SELECT ${columns}, a.state, a.epoch, a.requests_per_minute FROM (${Batch.rowsText(keyColumns, isAlone)}) i
+      SELECT ${columns}, a.version AS application_version, a.state, a.epoch, a.requests_per_minute FROM (${
+      Batch.rowsText(keyColumns, isAlone)
+    }) i
       ${
       lookup(
         "grants",

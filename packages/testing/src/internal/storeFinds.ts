@@ -63,11 +63,13 @@ const finds = {
     found(
       Effect.map(
         by.grants.find(id, user.id),
-        Option.map(({ application: { epoch, state }, grant }) => ({ epoch, state, grant }))
+        Option.map(({ application: { epoch, state, version }, grant }) => ({ epoch, state, version, grant }))
       ),
       (model) => {
         const [application, grant] = [model.applications.get(id), model.grant(id, user.id)]
-        return grant && application ? { epoch: application.epoch, state: application.state, grant } : null
+        if (grant === undefined || application === undefined) return null
+        const { epoch, state, version } = application
+        return { epoch, state, version, grant }
       }
     ),
   // Of the same instant in any order.

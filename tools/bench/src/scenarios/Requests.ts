@@ -109,7 +109,7 @@ export const refreshOnPostgres: Scenario = requests({
   about: `
 The same with every commit durable before it is answered. The peers have a plain adapter through \`pg\` with prepared statements
 and as many connections as ours has (10); clients of oidc-provider are in its memory. pgbench runs, with ${connections} clients
-and without HTTP, the statements of a refresh in their single-row form: application, grant, rotation; and the rotation alone.
+and without HTTP, the statements of a refresh in their single-row form: grant and rotation; and the rotation alone.
 `,
   what: "POST /oauth/token",
   servers: [...onPostgres, withTwenty(onPostgres[0])],

@@ -33,6 +33,9 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
       "generation = grant.generation"
     ]
   }),
+  ...inCore("internal/knownClients.ts", rules, {
+    "a refresh trusts an old copy of the application": ["version === application.version", "true"]
+  }),
   ...inCore("Grant.ts", programsAndRules, {
     "a revocation leaves the access tokens": ["\", access: []", "\""],
     "a revocation leaves the refresh token and the codes": [

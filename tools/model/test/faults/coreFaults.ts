@@ -119,10 +119,10 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
     "a replay is refused, and the revocation is forgotten": ["Option.toArray(decision.revocation)", "[]"]
   }),
   ...inCore("OAuth.ts", programsAndRules, {
-    "a bearer of a suspended application is let in": [" && found.value.application.state === \"active\""],
+    "a bearer of a suspended application is let in": [" || found.value.application.state !== \"active\""],
     "a token of a suspended application is introspected as active": [
-      "application.state !== \"active",
-      "application.state === \"ended"
+      "application.state !== \"active\" || Option",
+      "application.state === \"ended\" || Option"
     ],
     "a bearer of an earlier epoch is let in": ["Grant.asOf(found.value),", "found.value.grant,"]
   }),

@@ -293,7 +293,7 @@ export const settings = {
     "LOG_REQUESTS",
     Setting.flag,
     false,
-    "`on`: each request writes a line at `info`, with the fields `method`, `route`, `status`, `duration_ms`, `client` (the address) and `request_id`. Requests for `/healthz`, `/readyz` and `/metrics` stay at `debug`."
+    "`on`: each request writes a line at `info`, with the fields `method`, `route`, `status`, `duration_ms`, `client` (the address), `request_id`, and `client_id` if an application proved its identity by secret or token. Requests for `/healthz`, `/readyz` and `/metrics` stay at `debug`."
   ),
   installation: optional(
     "INSTALLATION",

@@ -78,3 +78,11 @@ it("the README leads to the section of each of ten tasks in two steps", () => {
   )
   expect(lost).toEqual([])
 })
+
+const wordsIn = (page: string): number => readFileSync(join(root, page), "utf8").trim().split(/\s+/).length
+
+it("the README has at most 600 words, and all guides 27,000", () => {
+  const counted = ["README.md", "CONTRIBUTING.md", ...markdownIn("docs")].map(wordsIn)
+  expect(counted[0]).toBeLessThanOrEqual(600)
+  expect(counted.reduce((sum, words) => sum + words)).toBeLessThanOrEqual(27_000)
+})

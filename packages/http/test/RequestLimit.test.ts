@@ -31,16 +31,16 @@ describe("the limit of an application", () => {
         const { send } = yield* Service
         const { access_token, refresh_token } = yield* world.tokens({}, world.platformBrowser)
         yield* limit(world.client, Option.some(3))
-        const introspect = world.form("/oauth/introspect", { ...world.client, token: access_token })
-        const revoke = world.form("/oauth/revoke", { ...world.client, token: access_token })
-        const subscription = send("GET", "/api/v1/webhook_subscription", { headers: World.bearer(access_token) })
-        const admitted = [yield* introspect, yield* world.athleteWith(access_token), yield* subscription]
+        const introspect = () => world.form("/oauth/introspect", { ...world.client, token: access_token })
+        const revoke = () => world.form("/oauth/revoke", { ...world.client, token: access_token })
+        const subscription = () => send("GET", "/api/v1/webhook_subscription", { headers: World.bearer(access_token) })
+        const admitted = [yield* introspect(), yield* world.athleteWith(access_token), yield* subscription()]
         expect(admitted.map(({ status }) => status)).toEqual([200, 403, 404])
         yield* TestClock.adjust("20 seconds")
         expect(seen(yield* world.refresh(refresh_token))).toEqual([429, "40", oauthError])
-        expect(seen(yield* introspect)).toEqual([429, "40", oauthError])
-        expect(seen(yield* revoke)).toEqual([429, "40", {}])
-        expect(seen(yield* subscription)).toEqual([429, "40", apiError])
+        expect(seen(yield* introspect())).toEqual([429, "40", oauthError])
+        expect(seen(yield* revoke())).toEqual([429, "40", {}])
+        expect(seen(yield* subscription())).toEqual([429, "40", apiError])
         const check = yield* Guard.make
         const { refused } = yield* check({ headers: World.bearer(access_token) })
         expect(refused?.status).toBe(429)
@@ -69,11 +69,26 @@ describe("the limit of an application", () => {
       })
   )
 
+  testing(
+    "counts a request once, also if the application is looked for again because of an unknown token",
+    (world) =>
+      Effect.gen(function*() {
+        const { refresh_token } = yield* world.tokens()
+        const { client_id } = world.client
+        const unknown = refresh_token.replace(`_${client_id}_${world.athlete.id}_`, `_${client_id}_999999_`)
+        expect(unknown).not.toBe(refresh_token)
+        yield* limit(world.client, Option.some(3))
+        expect((yield* world.refresh(refresh_token)).status).toBe(200)
+        expect((yield* world.refresh(unknown)).status).toBe(400)
+        expect((yield* world.refresh(unknown)).status).toBe(400)
+        expect((yield* world.refresh(unknown)).status).toBe(429)
+      })
+  )
+
   testing("can be raised and removed at any time, and nothing is refused any more", (world) =>
     Effect.gen(function*() {
-      const introspect = Effect.map(
-        world.form("/oauth/introspect", { ...world.client, token: "x" }),
-        ({ status }) => status
+      const introspect = Effect.suspend(() =>
+        Effect.map(world.form("/oauth/introspect", { ...world.client, token: "x" }), ({ status }) => status)
       )
       const statuses = () => Effect.replicateEffect(introspect, 4)
       yield* limit(world.client, Option.some(2))

@@ -30,21 +30,27 @@ interface Refusal {
 export const make: Effect.Effect<Admit, never, FailureLimit> = Effect.map(FailureLimit, ({ take }) => {
   // Without it, an application over its limit would cost a statement for each of its requests.
   const refusals = new Map<ApplicationId, Refusal>()
+  // A request counts once, also if its application is found twice. The values are the limits by which they were counted.
+  const counted = new WeakMap<object, number>()
 
-  const count = Effect.fnUntraced(function*(id: ApplicationId, perMinute: number) {
+  const count = Effect.fnUntraced(function*(request: object, id: ApplicationId, perMinute: number) {
+    if (counted.get(request) === perMinute) return
     const now = yield* Clock.currentTimeMillis
     const known = refusals.get(id)
     if (known !== undefined && known.perMinute === perMinute && known.until > now) {
       return yield* TooMany.after(Duration.millis(known.until - now))
     }
     const wait = yield* take([keyOf(id, perMinute)])
-    if (Option.isNone(wait)) return
+    if (Option.isNone(wait)) {
+      counted.set(request, perMinute)
+      return
+    }
     refusals.set(id, { perMinute, until: now + Duration.toMillis(wait.value) })
     return yield* TooMany.after(wait.value)
   })
 
-  return ({ onApplication }, id, perMinute) => {
-    onApplication?.(id)
-    return perMinute === undefined ? Effect.void : count(id, perMinute)
+  return (request, id, perMinute) => {
+    request.onApplication?.(id)
+    return perMinute === undefined ? Effect.void : count(request, id, perMinute)
   }
 })

@@ -127,7 +127,7 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
     "a bearer of an earlier epoch is let in": ["Grant.asOf(found.value),", "found.value.grant,"]
   }),
   ...inCore("TokenRequests.ts", programsAndRules, {
-    "a refresh token of an earlier epoch is rotated": ["asOf(found.value)", "found.value.grant"]
+    "a refresh token of an earlier epoch is rotated": ["rotate(asOf(found)", "rotate(found.grant"]
   }),
   ...inCore("Application.ts", programsAndRules, {
     "a suspended application proves itself": ["=== \"active", "!== \"ended"],

@@ -79,7 +79,7 @@ const bundle = async () => {
     platform: "node",
     target: "node20",
     // Packages with files beside their code: a native module, the engine of the database.
-    external: ["@electric-sql/pglite", "@node-rs/argon2", "pg-native"],
+    external: ["@electric-sql/pglite", "@node-rs/argon2", "@node-rs/bcrypt", "pg-native"],
     // Small, but with the names that stack traces show.
     minifySyntax: true,
     minifyWhitespace: true,

@@ -32,6 +32,7 @@ import { PasswordLimits } from "@startlist/pages/SignInLimit"
 import { HttpConfig } from "@startlist/http/HttpConfig"
 import * as AccountErasure from "./accounts/AccountErasure.ts"
 import { AccountStore } from "./accounts/AccountStore.ts"
+import * as ForeignHash from "./accounts/ForeignHash.ts"
 import * as LocalAccounts from "./accounts/LocalAccounts.ts"
 import * as AuditLog from "./data/AuditLog.ts"
 import * as Backup from "./data/Backup.ts"
@@ -172,7 +173,7 @@ const layerSite = (
   }))
 
 /** With a collector, each delivery attempt is a span in the trace of its event. */
-const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks> => {
+export const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks> => {
   const dispatcher = Dispatcher.layerWith({
     allow: configuration.callbackAllow.flatMap((cidr) => Option.toArray(parseBlock(cidr))),
     traceparent: configuration.callbackTraceparent
@@ -188,9 +189,10 @@ const layerCore = (configuration: Configuration, keys: Keys.Keys, failureLimit: 
     Layer.provideMerge(AccountErasure.layer, Services.layer),
     LocalAccounts.layerWith(keys.masterKeys),
     Backup.layer(configuration.dataDir),
-    SharedLimits.layer(failureLimit),
     Layer.succeed(PasswordLimits, configuration.loginLimits)
   ).pipe(
+    Layer.provideMerge(ForeignHash.layerClients),
+    Layer.provideMerge(SharedLimits.layer(failureLimit)),
     Layer.provideMerge(AuditLog.layerAudit),
     Layer.provideMerge(layerCallbacks(configuration)),
     Layer.provideMerge(Layer.orDie(NodeSecrets.layerWith(Keys.masterKeysOf(keys)))),

@@ -8,7 +8,9 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Database } from "./Database.ts"
 import * as Batch from "./internal/batch.ts"
+import { holdPeople } from "./internal/people.ts"
 import { type Int8, toUserId } from "./internal/rows.ts"
+import { pass } from "./internal/sequences.ts"
 
 /** A user without an identifier yet. Texts have no control or format characters. */
 export const NewUser = Schema.Struct({
@@ -51,6 +53,11 @@ export declare namespace Users {
     readonly remove: (id: UserId) => Effect.Effect<boolean, StoreError>
     /** Stores a new user and gives it an identifier. */
     readonly insert: (user: NewUser) => Effect.Effect<User, EmailTaken | StoreError>
+    /**
+     * Stores a user of a former server with its identifier. New ones continue after it. Returns whether it was stored: not
+     * if the identifier is in use, or its user was erased.
+     */
+    readonly add: (user: User) => Effect.Effect<boolean, EmailTaken | StoreError>
   }
 }
 
@@ -70,8 +77,9 @@ const toUser = ({ email, first_name, id, last_name, role }: UserRow): User => ({
   lastName: last_name
 })
 
-const make = ({ isInProcess, prefix: p, query }: Database.Service): Effect.Effect<Users.Service> =>
+const make = (database: Database.Service): Effect.Effect<Users.Service> =>
   Effect.gen(function*() {
+    const { isInProcess, prefix: p, query, transaction } = database
     const columns = "id, role, email, first_name, last_name"
     const find = Batch.statement(
       `${p}user_find`,
@@ -87,6 +95,12 @@ const make = ({ isInProcess, prefix: p, query }: Database.Service): Effect.Effec
       name: `${p}user_insert`,
       text: `INSERT INTO ${p}users (role, email, email_key, first_name, last_name)
         VALUES ($1::text, $2::text, $3::text, $4::text, $5::text) ON CONFLICT (email_key) DO NOTHING RETURNING ${columns}`
+    }
+    const hold = { name: `${p}user_hold`, text: holdPeople(p, "VALUES ($1::bigint)") }
+    const add = {
+      name: `${p}user_add`,
+      text: `INSERT INTO ${p}users (role, email, email_key, first_name, last_name, id) OVERRIDING SYSTEM VALUE
+        VALUES ($1::text, $2::text, $3::text, $4::text, $5::text, $6::bigint) ON CONFLICT DO NOTHING RETURNING ${columns}`
     }
     const first = (rows: ReadonlyArray<UserRow>) => Option.map(Option.fromNullable(rows[0]), toUser)
     const findAll = (ids: ReadonlyArray<UserId>) =>
@@ -104,6 +118,15 @@ const make = ({ isInProcess, prefix: p, query }: Database.Service): Effect.Effec
           (rows) => rows.map(toUser)
         ),
       remove: (id) => Effect.map(query(remove, [id]), (rows) => rows.length === 1),
+      add: ({ email, firstName, id, lastName, role }) =>
+        transaction(Effect.gen(function*() {
+          if ((yield* query(hold, [id])).length === 0) return false
+          yield* pass(database, "users", id)
+          const added = yield* query(add, [role, email, email.toLowerCase(), firstName, lastName, id])
+          if (added.length > 0) return true
+          const taken = yield* query(find([id]), [id])
+          return taken.length > 0 ? false : yield* new EmailTaken({ email })
+        })),
       insert: ({ email, firstName, lastName, role }) =>
         Effect.flatMap(
           query<UserRow>(insert, [role, email, email.toLowerCase(), firstName, lastName]),

@@ -28,6 +28,14 @@ export const accounts: Layer.Layer<AccountStore | User.UserStore> = Layer.effect
           all.set(user.id, { user, passwordHash, disabled: false })
           return Effect.succeed(user)
         }),
+      add: (account) =>
+        Effect.suspend(() => {
+          const { email, id } = account.user
+          if (all.has(id)) return Effect.succeed(false)
+          if (accountOf(email) !== undefined) return new Users.EmailTaken({ email })
+          all.set(id, account)
+          return Effect.succeed(true)
+        }),
       findByEmail: (email) => Effect.sync(() => Option.fromNullable(accountOf(email))),
       find: (id) => Effect.sync(() => Option.fromNullable(all.get(id))),
       list: ({ after, limit }) =>

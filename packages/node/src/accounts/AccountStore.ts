@@ -61,6 +61,8 @@ export declare namespace AccountStore {
   export interface Service {
     /** Stores a new user and the password's hash (PHC string), both or neither. */
     readonly insert: (user: NewUser, passwordHash: string) => Effect.Effect<User, EmailTaken | StoreError>
+    /** Stores an account of a former server with the user's identifier, both or neither (`Users.add`). */
+    readonly add: (account: Account) => Effect.Effect<boolean, EmailTaken | StoreError>
     /** The account with this e-mail address, without regard to case. */
     readonly findByEmail: (email: string) => Effect.Effect<Option.Option<Account>, StoreError>
     /** The account with this identifier. None for a user who was stored without a password. */
@@ -135,7 +137,7 @@ const make = Effect.gen(function*() {
 
   const insertPassword = statement(
     "password_insert",
-    `INSERT INTO ${p}passwords (user_id, hash) VALUES ($1::bigint, $2::text)`
+    `INSERT INTO ${p}passwords (user_id, hash, disabled) VALUES ($1::bigint, $2::text, $3::boolean)`
   )
   const findPasswords = statement(
     "password_find",
@@ -203,7 +205,14 @@ const make = Effect.gen(function*() {
   return AccountStore.of({
     insert: (user, passwordHash) =>
       transaction(
-        Effect.tap(users.insert(user), ({ id }) => query(insertPassword, [id, passwordHash]))
+        Effect.tap(users.insert(user), ({ id }) => query(insertPassword, [id, passwordHash, false]))
+      ),
+    add: ({ disabled, passwordHash, user }) =>
+      transaction(
+        Effect.tap(
+          users.add(user),
+          (isAdded) => isAdded ? query(insertPassword, [user.id, passwordHash, disabled]) : Effect.void
+        )
       ),
     findByEmail: (email) => Effect.flatMap(users.findByEmail(email), accountOf),
     find: (id) => Effect.flatMap(users.find(id), accountOf),

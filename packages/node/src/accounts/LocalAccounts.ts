@@ -46,6 +46,9 @@ export declare namespace Registrar {
 /** Loaded with the first password. */
 const argon2 = () => import("@node-rs/argon2")
 
+/** Whether a hash has the parameters with which the library hashes. All others come from an import. */
+const isOurs = (hash: string): boolean => hash.startsWith("$argon2id$v=19$m=19456,t=2,p=1$")
+
 /** Maximum number of passwords hashed in parallel: each takes 19 MiB and a thread for about 20 ms. */
 const parallelHashes = 4
 
@@ -82,9 +85,12 @@ const make = (keys: AccountKeys) =>
 
     /** OWASP's argon2id parameters (19 MiB, 2 passes, 1 lane) are the library's defaults. */
     const toHash = (password: string) => turn(Effect.promise(async () => (await argon2()).hash(password)))
-    const matches = (stored: string, password: string) =>
+    const matches = (stored: string, password: Redacted.Redacted<string>) =>
       turn(Effect.tryPromise({
-        try: async () => (await argon2()).verify(stored, password),
+        try: async () =>
+          isOurs(stored)
+            ? (await argon2()).verify(stored, clear(password))
+            : (await import("./ForeignHash.ts")).matches(stored, Redacted.value(password)),
         catch: (cause) => new StoreError({ cause })
       }))
 
@@ -99,20 +105,23 @@ const make = (keys: AccountKeys) =>
     /** Verified for an unknown user, so that the response takes the same time. */
     const decoy = yield* once(toHash(randomBytes(16).toString("base64")))
 
-    const verifyPassword = Effect.fn("Accounts.verifyPassword")(
-      function*(email: string, password: Redacted.Redacted<string>) {
+    const verify = (email: string, password: Redacted.Redacted<string>): Effect.Effect<PasswordCheck, StoreError> =>
+      Effect.gen(function*() {
         const account = isText(email) ? yield* store.findByEmail(email) : Option.none()
         const stored = Option.isSome(account) ? account.value.passwordHash : yield* decoy
-        const isCorrect = yield* matches(stored, clear(password))
+        const isCorrect = yield* matches(stored, password)
         if (Option.isNone(account)) return PasswordCheck.Unknown()
-        const { user } = account.value
+        const { disabled, user } = account.value
         // A disabled user gets the same answer as for a wrong password.
-        return isCorrect && !account.value.disabled
-          ? PasswordCheck.Correct({ user, proof: Redacted.make(stored) })
-          : PasswordCheck.Wrong({ user })
-      },
-      inBoundedQueue
-    )
+        if (!isCorrect || disabled) return PasswordCheck.Wrong({ user })
+        if (isOurs(stored)) return PasswordCheck.Correct({ user, proof: Redacted.make(stored) })
+        const to = yield* toHash(clear(password))
+        const isReplaced = yield* store.replacePassword({ id: user.id, from: stored, to })
+        // Otherwise another sign-in has replaced it, or the password was changed: check again.
+        return isReplaced ? PasswordCheck.Correct({ user, proof: Redacted.make(to) }) : yield* verify(email, password)
+      })
+
+    const verifyPassword = Effect.fn("Accounts.verifyPassword")(verify, inBoundedQueue)
 
     const startSession: Accounts.Service["startSession"] = Effect.fn("Accounts.startSession")(
       function*({ proof, user }, origin) {
@@ -179,7 +188,7 @@ const make = (keys: AccountKeys) =>
         const user = yield* findSession(session)
         const account = Option.isSome(user) ? yield* store.find(user.value.id) : Option.none()
         if (Option.isNone(account)) return PasswordChange.Refused()
-        return (yield* matches(account.value.passwordHash, clear(present)))
+        return (yield* matches(account.value.passwordHash, present))
           ? yield* replace(account.value, next, { except: secrets.hash(Redacted.value(session)) })
           : PasswordChange.Refused()
       },

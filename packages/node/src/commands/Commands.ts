@@ -2,6 +2,7 @@
 import * as Command from "@effect/cli/Command"
 import { backup, move } from "./Data.ts"
 import * as Help from "./Help.ts"
+import { importFile } from "./Import.ts"
 import { doctor, migrate, reseal, serve } from "./Installation.ts"
 import { fake, listen } from "./Integrators.ts"
 import { operatorCommands } from "./operatorCommands.ts"
@@ -17,6 +18,7 @@ export const startlist = Command.make("startlist").pipe(
     reseal,
     move,
     backup,
+    importFile,
     doctor,
     ...operatorCommands.map(({ group }) => group),
     fake,
@@ -26,7 +28,7 @@ export const startlist = Command.make("startlist").pipe(
 
 /** The commands as a tree, for the help: the parser does not expose the commands of a group. */
 export const tree: Help.Tree = Help.branch(startlist, [
-  ...[serve, migrate, reseal, move, backup, doctor].map((command) => Help.branch(command)),
+  ...[serve, migrate, reseal, move, backup, importFile, doctor].map((command) => Help.branch(command)),
   ...operatorCommands.map(({ tree }) => tree),
   ...[fake, listen].map((command) => Help.branch(command))
 ])

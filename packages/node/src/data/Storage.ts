@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import type { ImportStore } from "@startlist/core/ImportStore"
 import type * as Core from "@startlist/core/Services"
 import { StoreError } from "@startlist/core/Store"
 import type { UserStore } from "@startlist/core/User"
@@ -21,7 +22,7 @@ import { type Keys, masterKeysOf } from "./Keys.ts"
 import * as ServiceTables from "./ServiceTables.ts"
 
 /** All stores. */
-export type Stores = Core.Stores | UserStore | Users.Users | AccountStore.AccountStore | AuditLog.AuditLog
+export type Stores = Core.Stores | ImportStore | UserStore | Users.Users | AccountStore.AccountStore | AuditLog.AuditLog
 
 /** Converts an error of the database to the line that stops the start. */
 export const toConfigurationError = (variable: string) => (error: Error): InvalidConfiguration => {

@@ -26,6 +26,7 @@ import {
   toInstant,
   toUserId
 } from "./rows.ts"
+import { pass } from "./sequences.ts"
 
 interface TokenRow {
   readonly hash: string
@@ -66,18 +67,6 @@ export const make = (
 
     const hold = statement("hold", holdPeople(p, "VALUES ($1::bigint)"))
     const isHeld = (id: UserId) => Effect.map(query(hold, [id]), (rows) => rows.length > 0)
-
-    // One import at a time, so that none puts a sequence back.
-    const lock = statement("lock", `SELECT pg_advisory_xact_lock(hashtextextended('${p}imports', 0))::text`)
-    /** Lets new identifiers continue after this one. */
-    const passed = (table: "applications" | "registrations" | "subscriptions", id: number) => {
-      const sequence = `${p}${table}_id_seq`
-      const advance = statement(
-        `advance_${table}`,
-        `SELECT setval('${sequence}', $1::bigint) FROM ${sequence} WHERE last_value < $1::bigint OR NOT is_called`
-      )
-      return Effect.zipRight(query(lock, []), query(advance, [id]))
-    }
 
     const insertApplication = statement(
       "application",
@@ -143,7 +132,7 @@ export const make = (
           const { createdAt, epoch, id, links, name, ownerId, redirectUris, requirePkce, secrets, state, version } =
             application
           if (!(yield* isHeld(ownerId))) return yield* new UserErased({ userId: ownerId })
-          yield* passed("applications", id)
+          yield* pass(database, "applications", id)
           const rows = yield* query(insertApplication, [
             id,
             version,
@@ -174,7 +163,7 @@ export const make = (
         signing
       ) => {
         const inserted = Effect.gen(function*() {
-          yield* passed("subscriptions", id)
+          yield* pass(database, "subscriptions", id)
           if ((yield* query(rememberSubscription, [id])).length === 0) return false
           if ((yield* query(findApplication, [applicationId])).length === 0) {
             return yield* new ApplicationNotFound({ applicationId })
@@ -198,7 +187,7 @@ export const make = (
       insertRegistration: ({ id, parties, updates, version }) =>
         transaction(Effect.gen(function*() {
           if (!(yield* isHeld(parties.athleteId))) return yield* new Conflict()
-          yield* passed("registrations", id)
+          yield* pass(database, "registrations", id)
           const values = [...Batch.rowsParameters(partyColumns, [parties]), JSON.stringify(updates), id, version]
           return (yield* query(insertRegistration, values)).length === 1
         })),

@@ -219,9 +219,12 @@ describe("Startlist.make", () => {
     const path = "/.well-known/oauth-authorization-server/connect"
     const metadata = await (await handler(new Request(`https://club.example${path}`))).json()
     expect(metadata.token_endpoint).toBe("https://club.example/connect/oauth/token")
+    const resource = await handler(new Request("https://club.example/.well-known/oauth-protected-resource/connect"))
+    expect(await resource.json()).toMatchObject({ resource: "https://club.example/connect" })
     expect((await handler(new Request("https://club.example/connect/oauth/token"))).status).toBe(405)
-    for (const url of ["club.example", "https://", "https://club.example/?a=b"]) {
+    for (const url of ["club.example", "https://", "https://club.example/?a=b", "https://club.example/\""]) {
       await expect(start({ url })).rejects.toThrow("url must be")
+      await expect(start({ resources: [{ url }] })).rejects.toThrow(/^resources: .* must be/)
     }
   })
 

@@ -162,10 +162,22 @@ const layerUsers = (findUser: Options["findUser"]): Layer.Layer<CoreUser.UserSto
     find: (id) => Effect.map(asked(() => findUser(id)), (user) => Option.map(Option.fromNullable(user), Plain.fromUser))
   })
 
+/** An origin, and optionally a path. A quotation mark would end the value in a challenge. */
+const address = /^https?:\/\/[^/?#\s"]+(?:\/[^?#\s"]*)?$/i
+
+/** Checks the URLs of the server's own resources. */
+const checkResources = (resources: ReadonlyArray<Resource>): void => {
+  const wrong = resources.find(({ url }) => !address.test(url))
+  if (wrong === undefined) return
+  throw new TypeError(
+    `resources: ${JSON.stringify(wrong.url)} must be an http or https address without query: https://club.example/mcp`
+  )
+}
+
 /** Checks `url` and removes slashes at its end, which would break all paths below it. */
 const placeOf = (url: string): string => {
   const place = url.replace(/(?<!\/)\/+$/, "")
-  if (/^https?:\/\/[^/?#\s]+(?:\/[^?#\s]*)?$/i.test(place)) return place
+  if (address.test(place)) return place
   throw new TypeError("url must be an http or https address without query: https://club.example/connect")
 }
 
@@ -173,6 +185,7 @@ const layerOf = (options: Options) => {
   const { callbacks, findUser, issuer, platform, policy, resources = [], secrets, stores, trustedProxies = [] } =
     options
   const place = placeOf(options.url)
+  checkResources(resources)
   return Embedding.layer(options).pipe(
     Layer.provideMerge(Layer.mergeAll(stores, layerUsers(findUser), callbacks, secrets)),
     Layer.provideMerge(Layer.mergeAll(

@@ -36,6 +36,19 @@ const athlete = async (token: string) =>
 const refreshes = () => fake.requests().filter(({ body }) => body.includes("grant_type=refresh_token"))
 
 describe("authorization", () => {
+  it("is a few lines, from the consent to an access token", async () => {
+    const client = clientOf()
+    const tokens = client.tokens(memoryTokens())
+    // Remember `keep` in the user's session, and send the browser to `url`.
+    const { keep, url } = await client.authorize({ scope: "profile:read" })
+    const back = await fake.consent(url, alice)
+    // The browser is back at your redirect URI.
+    await tokens.connect("your-user", await client.finish(back, keep))
+    // Before each request, from any process. It refreshes if necessary.
+    const accessToken = await tokens.accessFor("your-user")
+    expect(await athlete(accessToken)).toBe(200)
+  })
+
   it("sends PKCE and state, and ends with tokens", async () => {
     const client = clientOf()
     const { keep, url } = await client.authorize({ scope, locale: "fr", role: "athlete" })

@@ -1,4 +1,4 @@
-/** The stores of Startlist on PostgreSQL 14 or later, any number of nodes on one database. */
+/** The stores of Startlist on PostgreSQL 15 or later, any number of nodes on one database. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Clock from "effect/Clock"

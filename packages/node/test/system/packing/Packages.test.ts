@@ -202,6 +202,8 @@ layer(installation)("the packages", (it) => {
           expect(manifest.sideEffects, name).toBe(false)
         }
         expect(manifest.description.length, name).toBeGreaterThan(20)
+        expect(manifest.keywords.length, name).toBeGreaterThan(4)
+        expect(readFileSync(join(folder, "README.md"), "utf8"), name).toMatch(/^```(?:ts|sh)/m)
         expect(readFileSync(join(folder, "LICENSE"), "utf8"), name).toBe(licence)
         expect(readFileSync(join(folder, "README.md"), "utf8"), name).toContain(`# @startlist/${name}`)
       }

@@ -92,7 +92,9 @@ const context = (
     const notify = { name: `${prefix}notify`, text: "SELECT pg_notify($1::text, $2::text)" }
     const { heard, wake, wakeUps } = yield* makeWakeUps(direct(notify, [channel, node]))
     const listening = Pool.listen(options, channel, (from) => from === node ? undefined : heard())
-    const reaching = Effect.repeat(Pool.reach(options), Schedule.spaced(Pool.pulseMillis))
+    const reaching = Effect.suspend(() => pool.isWaiting ? Pool.reach(options) : Effect.void).pipe(
+      Effect.repeat(Schedule.spaced(Pool.pulseMillis))
+    )
     const watching = (isOurs ? listening : reaching).pipe(
       Effect.tapError(() => Effect.sync(() => pool.lose())),
       Effect.retry(Schedule.union(

@@ -19,6 +19,11 @@ export class SlotPool extends Pg.Pool {
     this.on("connect", (client) => this.#keepSlot(client))
   }
 
+  /** Whether a connection waits for an answer that nobody needs any more. */
+  get isWaiting(): boolean {
+    return this.#leaving.size > 0
+  }
+
   /** Another connection gets no answer, so the connections of now do not wait for one: the network may have lost them. */
   lose(): void {
     this.#losses++

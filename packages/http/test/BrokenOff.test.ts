@@ -49,7 +49,7 @@ const changes: ReadonlyArray<Change> = [
   {
     action: "application_changed",
     by: "platformBrowser",
-    page: application,
+    page: (world) => `${application(world)}/settings`,
     to: application,
     fields: { name: "Renamed", redirect_uris: "" },
     method: "save"
@@ -57,7 +57,7 @@ const changes: ReadonlyArray<Change> = [
   {
     action: "secret_rotated",
     by: "platformBrowser",
-    page: application,
+    page: (world) => `${application(world)}/secrets`,
     to: (world) => `${application(world)}/secret`,
     fields: {},
     method: "save"

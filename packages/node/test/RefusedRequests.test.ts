@@ -86,7 +86,7 @@ layer(InProcessService.layer(scopes))("the running service", (it) => {
           })
         const shown = await ask("GET")
         expect([shown.status, JSON.stringify(await shown.json())]).toEqual([200, expect.stringContaining(receiver.url)])
-        const page = `${service.url}/developer/applications/${client.client_id}`
+        const page = `${service.url}/developer/applications/${client.client_id}/webhook`
         expect((await openAs(new Browser(), page, owner)).html).toContain(receiver.url)
         expect(await pressForSigningSecrets(service, client, owner, "reveal")).toEqual([])
         expect(await pressForSigningSecrets(service, client, owner, "rotate")).toHaveLength(1)

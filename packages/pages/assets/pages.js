@@ -48,7 +48,8 @@
 
   const distance = (seconds) => {
     const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1]
-    return relative.format(Math.trunc(seconds / size), unit)
+    // "valid until tomorrow (in 24 hours)", also some seconds later
+    return relative.format(Math[seconds > 0 ? "ceil" : "trunc"](seconds / size), unit)
   }
 
   const midnight = (at) => new Date(at).setHours(0, 0, 0, 0)

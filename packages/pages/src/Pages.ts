@@ -14,6 +14,7 @@ import * as Authorize from "./internal/Authorize.ts"
 import * as AccountApplications from "./internal/AccountApplications.ts"
 import * as ApplicationPages from "./internal/developer/ApplicationPages.ts"
 import * as DeliveryPages from "./internal/developer/DeliveryPages.ts"
+import * as SecretPages from "./internal/developer/SecretPages.ts"
 import * as SentDeliveries from "./internal/developer/SentDeliveries.ts"
 import * as WebhookPages from "./internal/developer/WebhookPages.ts"
 import * as ErrorPage from "./internal/ErrorPage.ts"
@@ -63,6 +64,7 @@ export const developer: Routes<
     Effect.all([
       ApplicationPages.make,
       WebhookPages.make,
+      SecretPages.make,
       DeliveryPages.make,
       Effect.all([SharedRoutes.alias("/developer", "/developer/applications")]),
       SharedRoutes.make

@@ -16,10 +16,10 @@ const common = new Set([
   ".reference.description",
   ".reference.type",
   ".roles.club",
-  ".consent.application",
   ".security.session",
   ".developer.applications.clientId",
-  ".developer.settings.logo",
+  ".developer.sections.secrets",
+  ".developer.sections.webhook",
   ".developer.secret.label",
   ".developer.webhook.title",
   ".developer.delivery.webhookId"

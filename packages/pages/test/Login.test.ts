@@ -264,7 +264,7 @@ describe("/login", () => {
         const shown = String((yield* world.browser.get("/account/security")).body)
         expect(shown).toMatch(/Firefox, Linux .*End session/)
         expect(shown).toMatch(/Unknown browser .*This browser/)
-        expect(shown).toContain("<code>192.0.2.1</code>")
+        expect(shown).toContain("<div>192.0.2.1</div>")
         expect(shown).not.toContain("Gecko")
       })
   )

@@ -79,7 +79,7 @@ const everyForm = (world: TestWorld) =>
     yield* applications.rotateSigningSecret(idOf(world))
     const path = pathOf(world)
     const { platformBrowser } = world
-    const { key = "" } = Browser.formTo(`${path}/secret`, yield* platformBrowser.get(path)).hidden
+    const { key = "" } = Browser.formTo(`${path}/secret`, yield* platformBrowser.get(`${path}/secrets`)).hidden
     return {
       // The form of the settings has changed the name.
       [`${path}/end`]: { name: "Changed" },
@@ -175,7 +175,7 @@ describe("forms of the developer pages", () => {
     (world) =>
       Effect.gen(function*() {
         const { client, platformBrowser } = world
-        const form = Browser.formTo(`${pathOf(world)}/secret`, yield* platformBrowser.get(pathOf(world)))
+        const form = Browser.formTo(`${pathOf(world)}/secret`, yield* platformBrowser.get(`${pathOf(world)}/secrets`))
         const sent = platformBrowser.post(form.action, form.hidden)
         const answers = [...(yield* Effect.all([sent, sent], { concurrency: "unbounded" })), yield* sent]
         expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
@@ -191,7 +191,7 @@ describe("forms of the developer pages", () => {
         // The same key with another choice, or after a further replacement, is another form.
         const leaked = yield* platformBrowser.post(form.action, { ...form.hidden, end_now: "true" })
         expect([leaked.status, String(leaked.body).includes(shown[0] ?? "")]).toEqual([409, false])
-        const next = Browser.formTo(`${pathOf(world)}/secret`, yield* platformBrowser.get(pathOf(world)))
+        const next = Browser.formTo(`${pathOf(world)}/secret`, yield* platformBrowser.get(`${pathOf(world)}/secrets`))
         yield* platformBrowser.post(next.action, { ...next.hidden, end_now: "true" })
         expect((yield* sent).status).toBe(409)
         expect((yield* world.form("/oauth/revoke", fresh)).status).not.toBe(200)
@@ -287,12 +287,12 @@ describe("the pages that show a secret", () => {
     Effect.gen(function*() {
       const { platformBrowser } = world
       const path = pathOf(world)
-      const form = Browser.formTo(`${path}/secret`, yield* platformBrowser.get(path))
+      const form = Browser.formTo(`${path}/secret`, yield* platformBrowser.get(`${path}/secrets`))
       const shown = yield* platformBrowser.post(form.action, form.hidden)
       expect(isKept(shown)).toBe(false)
       const [secret = ""] = /sl_cs_\w+/.exec(String(shown.body)) ?? []
       expect(secret).not.toBe("")
-      for (const target of [home, path, `${path}/deliveries`]) {
+      for (const target of [home, path, `${path}/secrets`, `${path}/deliveries`]) {
         expect((yield* platformBrowser.get(target)).body).not.toContain(secret)
       }
       const { audit } = yield* Service
@@ -306,7 +306,17 @@ describe("the pages that show a secret", () => {
       Effect.gen(function*() {
         const stranger = yield* Browser.make
         const path = pathOf(world)
-        for (const target of [home, path, `${path}/signing-secret`, `${path}/deliveries?state=exhausted`]) {
+        for (
+          const target of [
+            home,
+            path,
+            `${path}/webhook`,
+            `${path}/settings`,
+            `${path}/secrets`,
+            `${path}/signing-secret`,
+            `${path}/deliveries?state=exhausted`
+          ]
+        ) {
           expect(World.redirectOf(yield* stranger.get(target))).toEqual({
             address: "/login",
             query: { return_to: target }
@@ -314,7 +324,7 @@ describe("the pages that show a secret", () => {
         }
         const posted = yield* stranger.post(`${path}/secret`, { number: "2" })
         expect([posted.status, String(posted.body).includes("Nothing was changed.")]).toEqual([403, true])
-        expect(String(posted.body)).toContain(`/login?return_to=${encodeURIComponent(path)}`)
+        expect(String(posted.body)).toContain(`/login?return_to=${encodeURIComponent(`${path}/secrets`)}`)
       })
   )
 })
@@ -385,7 +395,7 @@ describe("an owner", () => {
       const path = `${pathOf(world)}/subscription`
       const act = (form: Readonly<Record<string, string>>) =>
         Effect.gen(function*() {
-          const { hidden } = Browser.formTo(path, yield* world.platformBrowser.get(pathOf(world)))
+          const { hidden } = Browser.formTo(path, yield* world.platformBrowser.get(`${pathOf(world)}/webhook`))
           return yield* world.platformBrowser.post(path, { ...hidden, ...form })
         })
       const isPaused = Effect.map(findByApplication(idOf(world)), Option.map(({ paused }) => paused))
@@ -415,15 +425,15 @@ describe("an owner", () => {
       yield* subscribe(world)
       const path = `${pathOf(world)}/subscription`
       yield* pause(idOf(world), "owner")
-      const { hidden } = Browser.formTo(path, yield* world.platformBrowser.get(pathOf(world)))
+      const { hidden } = Browser.formTo(path, yield* world.platformBrowser.get(`${pathOf(world)}/webhook`))
       yield* pause(idOf(world), "operator")
-      const page = String((yield* world.platformBrowser.get(pathOf(world))).body)
+      const page = String((yield* world.platformBrowser.get(`${pathOf(world)}/webhook`)).body)
       expect(page).toContain("The operator of this service has paused the subscription")
       expect(page).not.toContain("value=\"resume\"")
       expect((yield* world.platformBrowser.post(path, { ...hidden, action: "resume" })).status).toBe(409)
       expect(Option.getOrThrow(yield* findByApplication(idOf(world))).paused).toBe(true)
       yield* resume(idOf(world), "operator")
-      expect(String((yield* world.platformBrowser.get(pathOf(world))).body)).toContain("value=\"pause\"")
+      expect(String((yield* world.platformBrowser.get(`${pathOf(world)}/webhook`)).body)).toContain("value=\"pause\"")
     }))
 
   testing("creates a subscription, or sees why it was not created", (world) =>
@@ -433,7 +443,7 @@ describe("an owner", () => {
       const path = `${pathOf(world)}/subscription`
       const create = (fields: Readonly<Record<string, string>>) =>
         Effect.gen(function*() {
-          const { hidden } = Browser.formTo(path, yield* world.platformBrowser.get(pathOf(world)))
+          const { hidden } = Browser.formTo(path, yield* world.platformBrowser.get(`${pathOf(world)}/webhook`))
           const all = { callback_url: "https://app.test/hook", verify_token: "v", action: "create", ...fields }
           return yield* world.platformBrowser.post(path, { ...hidden, ...all })
         })
@@ -456,7 +466,7 @@ describe("an owner", () => {
       expect(service.audit.at(-1)?.action).toBe("subscription_changed")
       const noted = service.audit.length
       // The form of a page that was opened before: another callback must not seem to be subscribed.
-      const { hidden } = Browser.formTo(path, yield* world.platformBrowser.get(pathOf(world)))
+      const { hidden } = Browser.formTo(path, yield* world.platformBrowser.get(`${pathOf(world)}/webhook`))
       const stale = { ...hidden, callback_url: "https://app.test/other", verify_token: "v", action: "create" }
       expect((yield* world.platformBrowser.post(path, stale)).status).toBe(409)
       expect(yield* findByApplication(idOf(world))).toEqual(created)
@@ -475,7 +485,8 @@ describe("an owner", () => {
         const fields = { name: "Race Planner", redirect_uris: World.redirectUri }
         const save = (links: Readonly<Record<string, string>>) =>
           Effect.gen(function*() {
-            const { csrf = "" } = Browser.formTo(pathOf(world), yield* world.platformBrowser.get(pathOf(world))).hidden
+            const { csrf = "" } =
+              Browser.formTo(pathOf(world), yield* world.platformBrowser.get(`${pathOf(world)}/settings`)).hidden
             return yield* world.platformBrowser.post(pathOf(world), { ...fields, ...links, csrf })
           })
         for (
@@ -531,7 +542,47 @@ describe("an owner", () => {
         state: "STATE"
       })
       expect((yield* world.browser.get(`${url.pathname}${url.search}`)).status).toBe(200)
+      const applications = yield* Applications.Applications
+      yield* applications.change(idOf(world), { requirePkce: true })
+      const strict = String((yield* world.platformBrowser.get(pathOf(world))).body)
+      expect(strict).toContain("The application requires PKCE.")
+      expect(strict).toContain("code_challenge=CODE_CHALLENGE&amp;code_challenge_method=S256")
     }))
+
+  testing(
+    "reaches each section from every other one, and the pages above each page",
+    (world) =>
+      Effect.gen(function*() {
+        yield* subscribe(world)
+        const { id } = yield* (yield* Deliveries.Deliveries).sendTest(idOf(world))
+        const path = pathOf(world)
+        const linksOf = (body: unknown, part: RegExp) =>
+          [...(part.exec(String(body))?.[0] ?? "").matchAll(/href="([^"]*)"/g)].map(([, href]) => href)
+        const sections = ["", "/webhook", "/deliveries", "/settings", "/secrets"].map((section) => path + section)
+        for (const section of sections) {
+          const { body } = yield* world.platformBrowser.get(section)
+          expect([section, linksOf(body, /<ul class="tabs">.*?<\/ul>/s)]).toEqual([section, sections])
+          expect([section, linksOf(body, /<ol class="trail">.*?<\/ol>/s)]).toEqual([section, [home]])
+          expect(body).toMatch(new RegExp(`href="${section}" aria-current="page"`))
+        }
+        const delivery = yield* world.platformBrowser.get(`${path}/deliveries/${id}`)
+        expect(linksOf(delivery.body, /<ol class="trail">.*?<\/ol>/s)).toEqual([home, path, `${path}/deliveries`])
+        expect(delivery.body).toContain(`<h1>Delivery ${id} (test event)</h1>`)
+        expect((yield* world.platformBrowser.get(`${path}/deliveries`)).body).toContain("Waiting (1)")
+      })
+  )
+
+  testing("without an application sees the next steps, and the guide", () =>
+    Effect.gen(function*() {
+      const accounts = yield* TestAccounts
+      yield* accounts.create("platform", "new@example.test")
+      const browser = yield* Browser.make
+      const signedIn = yield* browser.signIn("new@example.test", undefined, home)
+      expect(signedIn.status).toBe(303)
+      const { body } = yield* browser.get(home)
+      expect(body).toContain("Send users to its authorization link")
+      expect(body).toContain("<a href=\"https://club.example/developers\">Guide for developers</a>")
+    }), { platform: { guide: Option.some("https://club.example/developers") } })
 
   testing(
     "finds deliveries by object, webhook-id and time, and failed events are delivered again once",
@@ -564,7 +615,15 @@ describe("an owner", () => {
         const notice = "does not accept events"
         expect((yield* platformBrowser.get(pathOf(world))).body).not.toContain(notice)
         expect(yield* endAll("exhausted")).toBe(3)
-        for (const page of [pathOf(world), path, `${pathOf(world)}/signing-secret`, `${path}/${first.id}`]) {
+        for (
+          const page of [
+            pathOf(world),
+            `${pathOf(world)}/webhook`,
+            path,
+            `${pathOf(world)}/signing-secret`,
+            `${path}/${first.id}`
+          ]
+        ) {
           expect((yield* platformBrowser.get(page)).body).toContain(notice)
         }
         const again = (failed_since: string) =>
@@ -678,7 +737,7 @@ describe("an owner", () => {
     Effect.gen(function*() {
       const applications = yield* Applications.Applications
       yield* applications.suspend(idOf(world))
-      const page = yield* world.platformBrowser.get(pathOf(world))
+      const page = yield* world.platformBrowser.get(`${pathOf(world)}/settings`)
       expect(page.body).toContain("has suspended the application")
       const { hidden } = Browser.formTo(`${pathOf(world)}/end`, page)
       const end = (name: string) => world.platformBrowser.post(`${pathOf(world)}/end`, { ...hidden, name })

@@ -8,7 +8,7 @@ import { Form } from "./Form.tsx"
 import type { Frame } from "./Page.ts"
 import { Layout } from "./Layout.tsx"
 import { textsIn } from "./Locale.ts"
-import { Day, Facts, Scopes } from "./Elements.tsx"
+import { Day, Facts, Instant, Scopes } from "./Elements.tsx"
 
 /** One application. A revocation takes two steps: open its explanation, then press the button. */
 const One = ({ authorized: { application, grant }, csrf, fieldsOf, frame: { base, locale }, now }:
@@ -31,7 +31,7 @@ const One = ({ authorized: { application, grant }, csrf, fieldsOf, frame: { base
             applications.used,
             Option.match(grant.refresh, {
               onNone: () => applications.unused,
-              onSome: ({ issuedAt }) => <Day at={issuedAt} locale={locale} />
+              onSome: ({ issuedAt }) => <Instant at={issuedAt} locale={locale} />
             })
           ]
         ]}

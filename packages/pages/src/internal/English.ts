@@ -48,6 +48,8 @@ export const texts = {
     security: "Password and sessions",
     signOut: "Sign out",
     languages: "Language",
+    /** The list of the pages above this one. */
+    trail: "Pages above",
     /** The link that skips the header. */
     skip: "Skip to the content",
     /** The title of an error page. */
@@ -58,16 +60,15 @@ export const texts = {
     copied: "Copied"
   },
   welcome: {
-    what:
-      "This server lets third-party applications act on behalf of the users of a sports registration platform, with " +
-      "their consent. It notifies applications when registrations change.",
-    applications: "see what you have allowed, and revoke it",
-    developer: "register an application, follow its deliveries",
+    what: (platform: string) =>
+      `Here you decide which applications may use your ${platform} account. An application can act for you only with your consent, and you can revoke it at any time.`,
+    applications: "See what you have allowed, and revoke it.",
+    developers:
+      "Applications act for users of a sports registration platform, and are notified when registrations change.",
+    register: "Register an application, follow its deliveries",
+    guide: "Guide for developers",
     reference: "The API",
-    metadata: "server metadata",
-    operators: "For operators",
-    health: "health",
-    readiness: "readiness"
+    metadata: "server metadata"
   },
   reference: {
     what: "Each group has a page with its operations, their fields, a command and an example. The same as documents:",
@@ -115,7 +116,6 @@ export const texts = {
     untilRevoked: (application: string) =>
       `${application} keeps this access, and can be notified when these data change, until you revoke it`,
     revokedIn: "in",
-    application: "Application",
     website: "Website",
     privacyPolicy: "Privacy policy",
     account: "Your account",

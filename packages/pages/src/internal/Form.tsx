@@ -55,6 +55,7 @@ interface InputAttributes {
 /** One element for each type of input, because JSX types differ. */
 const inputs = {
   text: (attributes: InputAttributes) => <input type="text" {...attributes} />,
+  "datetime-local": (attributes: InputAttributes) => <input type="datetime-local" {...attributes} />,
   email: (attributes: InputAttributes) => <input type="email" {...attributes} />,
   password: (attributes: InputAttributes) => <input type="password" {...attributes} />
 }

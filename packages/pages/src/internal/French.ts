@@ -37,6 +37,7 @@ export const texts: Texts = {
     security: "Mot de passe et sessions",
     signOut: "Se déconnecter",
     languages: "Langue",
+    trail: "Pages au-dessus",
     skip: "Aller au contenu",
     failed: (title) => `Erreur\u00a0: ${title}`,
     support: "Aide",
@@ -45,16 +46,15 @@ export const texts: Texts = {
     copied: "Copié"
   },
   welcome: {
-    what:
-      "Ce serveur permet à des applications tierces d’agir au nom des utilisateurs et utilisatrices d’une plateforme " +
-      "d’inscription sportive, avec leur accord. Il informe les applications des changements d’inscriptions.",
-    applications: "voir ce que vous avez autorisé, et le révoquer",
-    developer: "enregistrer une application, suivre ses livraisons",
+    what: (platform) =>
+      `Vous décidez ici quelles applications peuvent utiliser votre compte ${platform}. Une application ne peut agir en votre nom qu’avec votre accord, que vous pouvez révoquer à tout moment.`,
+    applications: "Voir ce que vous avez autorisé, et le révoquer.",
+    developers:
+      "Les applications agissent au nom des personnes inscrites et sont informées des changements d’inscriptions.",
+    register: "Enregistrer une application, suivre ses livraisons",
+    guide: "Guide pour les développeurs",
     reference: "L’API",
-    metadata: "métadonnées du serveur",
-    operators: "Pour l’exploitation",
-    health: "état du processus",
-    readiness: "disponibilité"
+    metadata: "métadonnées du serveur"
   },
   reference: {
     what: "Chaque groupe a une page avec ses opérations, leurs champs, une commande et un exemple. Les documents :",
@@ -100,7 +100,6 @@ export const texts: Texts = {
     untilRevoked: (application) =>
       `${application} garde cet accès, et peut être informée quand ces données changent, jusqu’à ce que vous le révoquiez`,
     revokedIn: "dans",
-    application: "Application",
     website: "Site web",
     privacyPolicy: "Politique de confidentialité",
     account: "Votre compte",

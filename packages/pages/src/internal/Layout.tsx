@@ -36,10 +36,24 @@ const Brand = ({ frame }: { readonly frame: Frame }) => {
  * leads away from a decision.
  */
 export const Layout = (
-  { children, frame, header = "sections", isError = false, narrow = false, title, unrepeatable = false }: {
+  {
+    children,
+    frame,
+    header = "sections",
+    isError = false,
+    narrow = false,
+    section,
+    title,
+    trail = [],
+    unrepeatable = false
+  }: {
     readonly frame: Frame
     readonly header?: "sections" | "account"
     readonly title: string
+    /** The part of what the title names. */
+    readonly section?: string | undefined
+    /** The pages above this one. */
+    readonly trail?: ReadonlyArray<Step>
     readonly isError?: boolean
     readonly narrow?: boolean
     readonly unrepeatable?: boolean
@@ -47,14 +61,15 @@ export const Layout = (
   }
 ) => {
   const { layout, tag } = textsIn(frame.locale)
-  const { icon, name, stylesheet } = frame.brand
+  const name = section === undefined ? title : `${section} · ${title}`
+  const { icon, name: platform, stylesheet } = frame.brand
   return (
     <html lang={frame.locale}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>{`${isError ? layout.failed(title) : title} · ${name}`}</title>
+        <title>{`${isError ? layout.failed(name) : name} · ${platform}`}</title>
         <link rel="stylesheet" href={frame.base + stylesheet.url} />
         <link rel="icon" type={icon.type} href={frame.base + icon.url} />
       </head>
@@ -69,6 +84,7 @@ export const Layout = (
             : <Account signedIn={frame.signedIn.value} frame={frame} />}
         </header>
         <main id="main" tabindex={-1} class={narrow ? "narrow" : undefined}>
+          {trail.length === 0 ? null : <Trail steps={trail} label={layout.trail} />}
           <h1>{title}</h1>
           {frame.notice === undefined ? null : (
             <Alert kind="good">
@@ -88,6 +104,21 @@ export const Layout = (
     </html>
   )
 }
+
+/** A page above another one, and its address. */
+type Step = readonly [label: string, address: string]
+
+const Trail = ({ label, steps }: { readonly label: string; readonly steps: ReadonlyArray<Step> }) => (
+  <nav aria-label={label}>
+    <ol class="trail">
+      {steps.map(([name, address]) => (
+        <li key={address}>
+          <a href={address}>{name}</a>
+        </li>
+      ))}
+    </ol>
+  </nav>
+)
 
 const Languages = ({ frame }: { readonly frame: Frame }) => (
   <nav aria-label={textsIn(frame.locale).layout.languages}>

@@ -93,7 +93,7 @@ const Sessions = ({ csrf, frame, own, sessions }: {
                   </Form>
                 )}
             </>,
-            network === "" ? "–" : <code>{network}</code>,
+            network === "" ? "–" : network,
             <Instant at={startedAt} locale={frame.locale} />,
             <Instant at={seenAt} locale={frame.locale} />
           ]

@@ -1,5 +1,6 @@
 /** The first page of a server that is only Startlist: `/` with its purpose and links. */
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { Route } from "@startlist/http/Router"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import { Authentication } from "../Authentication.ts"
@@ -9,32 +10,33 @@ import * as Locale from "./Locale.ts"
 import * as Page from "./Page.ts"
 
 const Welcome = ({ frame }: { readonly frame: Page.Frame }) => {
-  const { colon, layout, welcome } = Locale.textsIn(frame.locale)
+  const { layout, login, welcome } = Locale.textsIn(frame.locale)
+  const { guide, name } = frame.brand
   return (
-    <Layout frame={frame} title={frame.brand.name}>
-      <p>{welcome.what}</p>
+    <Layout frame={frame} title={name} narrow>
+      <p class="lead">{welcome.what(name)}</p>
+      <p class="row">
+        {Option.isSome(frame.signedIn)
+          ? <a class="button" href={`${frame.base}/account/applications`}>{layout.applications}</a>
+          : <a class="button" href={`${frame.base}/login`}>{login.submit}</a>}
+        <span class="muted">{welcome.applications}</span>
+      </p>
       <section class="card">
+        <h2>{layout.developer}</h2>
+        <p>{welcome.developers}</p>
         <ul>
           <li>
-            <a href={`${frame.base}/account/applications`}>{layout.applications}</a>
-            {colon}
-            {welcome.applications}
+            <a href={`${frame.base}/developer/applications`}>{welcome.register}</a>
           </li>
-          <li>
-            <a href={`${frame.base}/developer/applications`}>{layout.developer}</a>
-            {colon}
-            {welcome.developer}
-          </li>
+          {guide === undefined || guide.endsWith(`${frame.base}/docs`) ? null : (
+            <li>
+              <a href={guide}>{welcome.guide}</a>
+            </li>
+          )}
           <li>
             <a href={`${frame.base}/docs`}>{welcome.reference}</a> (<a href={`${frame.base}/openapi.json`}>OpenAPI</a>,
             {" "}
             <a href={`${frame.base}/.well-known/oauth-authorization-server`}>{welcome.metadata}</a>)
-          </li>
-          <li>
-            {welcome.operators}
-            {colon}
-            <a href={`${frame.base}/healthz`}>{welcome.health}</a>,{" "}
-            <a href={`${frame.base}/readyz`}>{welcome.readiness}</a>, <code>npm run startlist -- --help</code>
           </li>
         </ul>
       </section>

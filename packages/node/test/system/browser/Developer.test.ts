@@ -72,12 +72,12 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromiu
       inBrowser({}, async (scene) => {
         const { page, site } = scene
         const { application, owner, path } = await prepare(scene)
-        await openAs(page, site, owner.email, path)
+        await openAs(page, site, owner.email, `${path}/settings`)
         const uris = page.getByLabel("Redirect URIs")
         const typed = "https://racehub.example/callback\nhttp://racehub.example/callback"
         await uris.fill(typed)
         await press(page, "Save")
-        expect(await page.title()).toBe("Error: Race Hub · Startlist")
+        expect(await page.title()).toBe("Error: Settings · Race Hub · Startlist")
         expect(await page.getByRole("alert").evaluate((element) => element === document.activeElement)).toBe(true)
         expect(await uris.inputValue()).toBe(typed)
         expect(await uris.getAttribute("aria-invalid")).toBe("true")
@@ -99,7 +99,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromiu
       inBrowser({}, async (scene) => {
         const { page, site } = scene
         const { application, owner, path, secret } = await prepare(scene)
-        await openAs(page, site, owner.email, path)
+        await openAs(page, site, owner.email, `${path}/secrets`)
         await page.getByText("Replace the secret…").click()
         await press(page, "Replace the secret")
         const fresh = await secretOf(scene)
@@ -108,6 +108,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromiu
         expect(await isAccepted(scene, application.id, fresh)).toBe(true)
         expect(await isAccepted(scene, application.id, Redacted.value(secret))).toBe(true)
         await page.getByRole("link", { name: "continue to Race Hub" }).click()
+        await page.getByRole("link", { name: "Secrets" }).click()
         expect(await page.getByRole("table", { name: "Valid secrets" }).getByRole("row").count()).toBe(3)
         await press(page, "End secret 1")
         expect(await isAccepted(scene, application.id, Redacted.value(secret))).toBe(false)
@@ -120,7 +121,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromiu
       inBrowser({}, async (scene) => {
         const { page, site } = scene
         const { application, owner, path, secret } = await prepare(scene)
-        await openAs(page, site, owner.email, path)
+        await openAs(page, site, owner.email, `${path}/secrets`)
         await page.getByText("Replace the secret…").click()
         await page.getByLabel("The current secret has leaked").check()
         await press(page, "Replace the secret")
@@ -136,7 +137,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromiu
         const { page, site } = scene
         const { owner, path, signingSecret } = await prepare(scene)
         const present = Redacted.value(signingSecret)
-        await openAs(page, site, owner.email, path)
+        await openAs(page, site, owner.email, `${path}/secrets`)
         expect(await page.content()).not.toContain("whsec_")
         await page.getByRole("link", { name: "Signing secret…" }).click()
         expect(await page.content()).not.toContain("whsec_")
@@ -161,7 +162,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromiu
         const { owner, path, subscription } = await prepare(scene)
         await prepare({ ...scene, name: `${scene.name}-bystander` })
         const before = site.sent.length
-        await openAs(page, site, owner.email, path)
+        await openAs(page, site, owner.email, `${path}/webhook`)
         await press(page, "Send a test event")
         expect(new URL(page.url()).pathname).toMatch(new RegExp(`^${path}/deliveries/\\d+$`))
         await expect.poll(() => site.sent.length).toBe(before + 1)
@@ -177,7 +178,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromiu
           await page.reload()
           return await page.locator("main").textContent()
         }).toContain("thank you")
-        expect(await page.getByRole("row").nth(1).textContent()).toMatch(/delivered200\d+\sms/)
+        expect(await page.getByRole("row").nth(1).textContent()).toMatch(/delivered \(HTTP 200\)\d+\sms/)
       })
     )
 
@@ -187,7 +188,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromiu
         const { page, site } = scene
         await site.startWorker()
         const { owner, path } = await prepare(scene)
-        await openAs(page, site, owner.email, path)
+        await openAs(page, site, owner.email, `${path}/webhook`)
         site.switches.callbackStatus = 500
         await press(page, "Send a test event")
         const main = page.locator("main")
@@ -199,13 +200,14 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromiu
         site.switches.callbackStatus = 200
         expect(await page.getByRole("row").count()).toBe(4)
         expect(await page.getByRole("row").nth(3).textContent()).toContain("<b>broken</b> & sorry")
-        await page.goto(`${site.url}${path}/deliveries`)
+        await page.goto(`${site.url}${path}`)
         expect(await page.locator("figcaption").textContent()).toContain("Delivered: 0, failed: 3")
         await page.getByText("Show as a table").click()
         expect(await page.getByRole("table").first().getByRole("row").count()).toBe(2)
-        await page.getByRole("link", { name: "delivered", exact: true }).click()
-        expect(await main.textContent()).toContain("No deliveries in this state.")
-        await page.getByRole("link", { name: "failed", exact: true }).click()
+        await page.getByRole("link", { name: "Deliveries" }).first().click()
+        await page.getByRole("link", { name: "Delivered", exact: true }).click()
+        expect(await main.textContent()).toContain("There is no such delivery.")
+        await page.getByRole("link", { name: "Failed (1)", exact: true }).click()
         await page.getByRole("link", { name: /^Delivery \d+$/ }).click()
         await press(page, "Deliver again")
         expect(page.url()).not.toBe(failed)
@@ -229,7 +231,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromiu
         const ids = async () => {
           // After a click, the next page may not be complete.
           await page.waitForLoadState()
-          return (await page.locator("tbody a").allTextContents()).map(Number)
+          return (await page.locator("tbody th a").allTextContents()).map(Number)
         }
         const first = await ids()
         await page.getByRole("link", { name: "Older" }).click()

@@ -168,7 +168,9 @@ describe.skipIf(isMissing)("forgery in Chromium (skipped without Chromium)", () 
         await signInHere(page, "x@x.org", hostile)
         await shown("is incorrect")
         await page.goto(
-          `${site.url}/login?${new URLSearchParams({ return_to: `/developer/applications/${application.id}` })}`
+          `${site.url}/login?${new URLSearchParams({
+            return_to: `/developer/applications/${application.id}/settings`
+          })}`
         )
         await signInHere(page, owner.email)
         await shown(hostile, `https://x.org/?${hostile}`)

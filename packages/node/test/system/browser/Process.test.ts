@@ -55,7 +55,7 @@ describe.skipIf(isMissing)("the service in Chromium (skipped without Chromium)",
           }
           const { access_token } = await obtainTokens(service, client, developer)
           expect((await subscribe(service, access_token, receiver.url)).status).toBe(201)
-          await page.goto(`${service.url}/developer/applications/${client.client_id}`)
+          await page.goto(`${service.url}/developer/applications/${client.client_id}/webhook`)
           await press(page, "Send a test event")
           const [event] = await receiver.posts(1)
           expect(JSON.parse(event?.body ?? "")).toMatchObject({ updates: { registration_status: "test" } })
@@ -63,7 +63,7 @@ describe.skipIf(isMissing)("the service in Chromium (skipped without Chromium)",
             await page.reload()
             return await page.getByRole("row").count()
           }).toBe(2)
-          await page.goto(`${service.url}/developer/applications/${client.client_id}/deliveries`)
+          await page.goto(`${service.url}/developer/applications/${client.client_id}`)
           expect(await page.locator("figcaption").textContent()).toContain("Delivered: 1, failed: 0")
           expect(complaints).toEqual([])
         })

@@ -13,7 +13,7 @@ const home = "/developer/applications"
 const prepare = async ({ name, page, site }: Scene) => {
   const story = await Story.tell(site, `-script-${name}`)
   const path = `${home}/${story.hub.application.id}`
-  await openAs(page, site, story.platform.email, path)
+  await openAs(page, site, story.platform.email, `${path}/webhook`)
   await page.locator("h1").waitFor()
   return { ...story, path }
 }
@@ -90,10 +90,11 @@ describe.skipIf(isMissing)("the script of the pages in Chromium (skipped without
           })
         })
         const { path } = await prepare(scene)
-        await page.goto(`${site.url}${path}`)
+        await page.goto(`${site.url}${path}/webhook`)
         const { text, title } = await timeOf(page)
         expect([title, text]).toEqual([null, expect.stringMatching(utc)])
         expect(await page.getByRole("button", { name: /^Copy/ }).count()).toBe(0)
+        await page.goto(`${site.url}${path}/settings`)
         await page.getByLabel("Name").fill("Race Hub 2")
         await press(page, "Save")
         await page.getByText("The settings of Race Hub 2 are saved.").waitFor()
@@ -128,9 +129,9 @@ describe.skipIf(isMissing)("pages in Chromium without a script (skipped without 
         const { hub, path, subscription } = await prepare(scene)
         expect(hub.application.id).toBe(subscription.applicationId)
         await site.run(Story.aDay(subscription, [{ hoursAgo: 0, outcomes: ["delivered"] }]))
-        await page.goto(`${site.url}${path}/deliveries`)
-        const chart = await page.locator(".chart > svg").first().boundingBox()
-        const newest = await page.locator(".chart > svg").first().locator("rect").last().boundingBox()
+        await page.goto(`${site.url}${path}`)
+        const chart = await page.locator(".plot > svg").first().boundingBox()
+        const newest = await page.locator(".plot > svg").first().locator("rect").last().boundingBox()
         const right = (box: typeof chart) => (box?.x ?? 0) + (box?.width ?? 0)
         expect(right(chart)).toBeLessThan(320)
         expect(right(chart) - right(newest)).toBeLessThan((chart?.width ?? 0) / 24)

@@ -85,14 +85,14 @@ describe.skipIf(isMissing)("forms that are sent twice, in Chromium (skipped with
         inBrowser({ javaScript }, async (scene) => {
           const { page, site } = scene
           const { application, owner, path } = await prepare(scene)
-          await openAs(page, site, owner.email, path)
+          await openAs(page, site, owner.email, `${path}/secrets`)
           await page.getByText("Replace the secret…").click()
           await pressTwice(page, "Replace the secret")
           const secret = await page.locator("#client_secret").inputValue()
           expect(await isAccepted(scene, application.id, secret)).toBe(true)
           const [present] = await ofOwner(scene, application)
           expect(present?.secrets.map(({ number }) => number)).toEqual([2, 1])
-          await page.goto(`${site.url}${path}`)
+          await page.goto(`${site.url}${path}/secrets`)
           await pressTwice(page, "End secret 1")
           expect(await heading(page)).toBe("Race Hub")
           expect((await ofOwner(scene, application))[0]?.secrets.map(({ number }) => number)).toEqual([2])
@@ -114,7 +114,7 @@ describe.skipIf(isMissing)("forms that are sent twice, in Chromium (skipped with
             secrets[0] === undefined ? "" : Redacted.value(secrets[0].value)
           )
 
-          await page.goto(`${site.url}${path}`)
+          await page.goto(`${site.url}${path}/webhook`)
           await page.getByText("Create the subscription…").click()
           await page.locator("input[name=callback_url]").fill("https://racehub.example/hooks")
           await page.locator("input[name=verify_token]").fill("token")
@@ -127,6 +127,8 @@ describe.skipIf(isMissing)("forms that are sent twice, in Chromium (skipped with
           await page.getByText("End the subscription…").click()
           await pressTwice(page, "End the subscription")
           expect(await heading(page)).toBe("Race Hub")
+
+          await page.goto(`${site.url}${path}/settings`)
 
           await page.getByText("Delete the application…").click()
           await page.getByLabel("Type Race Hub to confirm").fill("Race Hub")

@@ -18,6 +18,22 @@ const topOf = (most: number): number => {
 /** A part of a column: its class, its start and its end as shares of the axis. */
 type Part = readonly [mark: string, from: number, to: number]
 
+/** Columns with an axis: its ends are 0 and `top`, which has a unit. */
+const Plot = ({ columns, hours, top }: {
+  readonly columns: ReadonlyArray<ReadonlyArray<Part>>
+  readonly hours: ReadonlyArray<AttemptHour>
+  readonly top: string
+}) => (
+  <div class="plot">
+    <p class="axis" aria-hidden="true">
+      <span>{top}</span>
+      <span>0</span>
+    </p>
+    <Columns columns={columns} />
+    <Hours hours={hours} />
+  </div>
+)
+
 /** Columns fill the width, so that a phone also shows the newest hours. Texts are HTML beside them. */
 const Columns = ({ columns }: { readonly columns: ReadonlyArray<ReadonlyArray<Part>> }) => (
   <svg viewBox={`0 0 ${columns.length} 100`} preserveAspectRatio="none" aria-hidden="true">
@@ -36,7 +52,7 @@ const Columns = ({ columns }: { readonly columns: ReadonlyArray<ReadonlyArray<Pa
   </svg>
 )
 
-/** The title of a panel, the range of its axis, and the meaning of its colours. */
+/** The title of a panel, and the meaning of its colours. */
 const Legend = ({ marks, title }: {
   readonly title: string
   readonly marks: ReadonlyArray<readonly [mark: string, label: string]>
@@ -96,17 +112,15 @@ export const AttemptChart = ({ hours, locale }: {
       <figcaption>{summary} {chart.limit(searchLimit)}</figcaption>
       <div class="chart">
         <Legend
-          title={`${deliveries.attempts} (0–${number(most)})`}
+          title={deliveries.attempts}
           marks={[["delivered", chart.delivered], ["failed", chart.failed]]}
         />
-        <Columns columns={hours.map((hour) => countsOf(hour, most))} />
-        <Hours hours={hours} />
+        <Plot top={chart.attempts(most)} columns={hours.map((hour) => countsOf(hour, most))} hours={hours} />
         <Legend
-          title={`${chart.latency} (0–${milliseconds(slowest)})`}
+          title={chart.latency}
           marks={[["typical", chart.typical], ["slowest", chart.slowest]]}
         />
-        <Columns columns={hours.map((hour) => latencyOf(hour, slowest))} />
-        <Hours hours={hours} />
+        <Plot top={milliseconds(slowest)} columns={hours.map((hour) => latencyOf(hour, slowest))} hours={hours} />
       </div>
       <details class="step">
         <summary>{chart.asTable}</summary>

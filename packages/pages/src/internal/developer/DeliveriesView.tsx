@@ -1,14 +1,12 @@
 /** View of the list of an application's deliveries. */
 import * as Option from "effect/Option"
 import { type Delivery, type DeliveryId, State } from "@startlist/core/Delivery"
-import type { AttemptHour } from "./AttemptHours.ts"
 import { write } from "@startlist/http/Parameters"
 import { Field, Form } from "../Form.tsx"
 import { textsIn } from "../Locale.ts"
 import { Instant, type Row, Table } from "../Elements.tsx"
 import { type ApplicationContext, ApplicationLayout, pathOf } from "./Owner.tsx"
-import { AttemptChart } from "./AttemptChart.tsx"
-import { about, Outcome, outcomeOf } from "./DeliveryView.tsx"
+import { About, Outcome, outcomeOf } from "./DeliveryView.tsx"
 
 /** The search as it was typed. Empty fields match everything. */
 export interface Typed {
@@ -34,8 +32,15 @@ export const listUrl = (
   return `${pathOf(frame, application)}/deliveries${query === "" ? "" : `?${query}`}`
 }
 
-const Filter = ({ context, typed }: {
+/** Number of deliveries in the states that need attention, at most `countLimit` of each. */
+export type Counts = Readonly<Record<"pending" | "exhausted" | "set_aside", number>>
+
+/** Deliveries are counted up to this number. */
+export const countLimit = 100
+
+const Filter = ({ context, counts, typed }: {
   readonly context: ApplicationContext
+  readonly counts: Counts
   readonly typed: Typed
 }) => {
   const { developer } = textsIn(context.frame.locale)
@@ -49,7 +54,10 @@ const Filter = ({ context, typed }: {
               href={listUrl(context, { ...typed, state: choice })}
               aria-current={choice === typed.state ? "page" : undefined}
             >
-              {choice === "" ? developer.deliveries.all : developer.states[choice]}
+              {choice === "" ? developer.deliveries.all : developer.filters[choice]}
+              {choice === "pending" || choice === "exhausted" || choice === "set_aside"
+                ? ` (${developer.deliveries.countOf(counts[choice], countLimit)})`
+                : null}
             </a>
           </li>
         ))}
@@ -57,6 +65,17 @@ const Filter = ({ context, typed }: {
     </nav>
   )
 }
+
+/** Date and time in UTC. Browsers fill it in; others take the same text. */
+const InstantField = ({ value, ...field }: {
+  readonly name: string
+  readonly label: string
+  readonly required?: boolean
+  readonly value: string
+  readonly problem?: string | undefined
+}) => (
+  <Field {...field} type="datetime-local" autocomplete="off" value={value.trim().replace(" ", "T").replace("Z", "")} />
+)
 
 const SearchForm = ({ context: { application, frame }, typed }: {
   readonly context: ApplicationContext
@@ -69,8 +88,8 @@ const SearchForm = ({ context: { application, frame }, typed }: {
       <form method="get" action={`${pathOf(frame, application)}/deliveries`}>
         {typed.state === "" ? null : <input type="hidden" name="state" value={typed.state} />}
         <Field name="text" label={words.text} hint={words.textHint} autocomplete="off" value={typed.text} />
-        <Field name="since" label={words.since} hint={words.instantHint} autocomplete="off" value={typed.since} />
-        <Field name="until" label={words.until} hint={words.instantHint} autocomplete="off" value={typed.until} />
+        <InstantField name="since" label={words.since} value={typed.since} />
+        <InstantField name="until" label={words.until} value={typed.until} />
         <button type="submit">{words.find}</button>
       </form>
     </details>
@@ -88,12 +107,10 @@ const AllAgain = ({ context: { application, frame, signedIn }, failedSince }: {
       <summary>{words.allAgain}</summary>
       <p>{words.allAgainMeans}</p>
       <Form action={`${pathOf(frame, application)}/redeliver`} csrf={signedIn.csrf}>
-        <Field
+        <InstantField
           name="failed_since"
           label={words.failedSince}
-          hint={words.instantHint}
           required
-          autocomplete="off"
           value={failedSince ?? ""}
           problem={failedSince === undefined ? undefined : words.wrongInstant}
         />
@@ -105,9 +122,10 @@ const AllAgain = ({ context: { application, frame, signedIn }, failedSince }: {
 
 const rowOf = (
   delivery: Delivery,
-  { application, frame }: ApplicationContext,
+  context: ApplicationContext,
   repeat: Delivery | undefined
 ): Row => {
+  const { application, frame } = context
   const { attempts, event, id } = delivery
   const { locale } = frame
   const path = `${pathOf(frame, application)}/deliveries`
@@ -117,22 +135,31 @@ const rowOf = (
     key: id,
     cells: [
       <a href={`${path}/${id}`} aria-label={developer.deliveries.open(id)}>{id}</a>,
-      <Outcome delivery={delivery} repeat={repeat} path={path} locale={locale} />,
-      about(event, locale),
+      <About event={event} context={context} />,
       <Instant at={event.time} locale={locale} />,
-      attempts.length,
-      last === undefined ? "–" : outcomeOf(last, locale)
+      <>
+        <Outcome delivery={delivery} repeat={repeat} path={path} locale={locale} />
+        {last === undefined || last.outcome === "delivered" && attempts.length === 1
+          ? null
+          : (
+            <div class="muted">
+              {last.outcome === "delivered"
+                ? developer.chart.attempts(attempts.length)
+                : `${outcomeOf(last, locale)}, ${developer.chart.attempts(attempts.length)}`}
+            </div>
+          )}
+      </>
     ]
   }
 }
 
 /** View of the deliveries of an application. */
 export const DeliveriesView = (
-  { context, deliveries, failedSince, hours, isFirst, isRepeatable, next, repeats, typed }: {
+  { context, counts, deliveries, failedSince, isFirst, isRepeatable, next, repeats, typed }: {
     readonly context: ApplicationContext
+    readonly counts: Counts
     readonly deliveries: ReadonlyArray<Delivery>
     readonly repeats: ReadonlyMap<DeliveryId, Delivery>
-    readonly hours: ReadonlyArray<AttemptHour>
     readonly typed: Typed
     readonly failedSince: string | undefined
     readonly isFirst: boolean
@@ -143,25 +170,17 @@ export const DeliveriesView = (
   }
 ) => {
   const { application, frame } = context
-  const { developer: { chart, deliveries: words } } = textsIn(frame.locale)
+  const { developer: { deliveries: words } } = textsIn(frame.locale)
   return (
-    <ApplicationLayout
-      context={context}
-      title={words.title(application.name)}
-      isError={failedSince !== undefined}
-    >
+    <ApplicationLayout context={context} section="deliveries" isError={failedSince !== undefined}>
       <section class="card">
-        <h2>{chart.title}</h2>
-        <AttemptChart hours={hours} locale={frame.locale} />
-      </section>
-      <section class="card">
-        <Filter context={context} typed={typed} />
+        <Filter context={context} counts={counts} typed={typed} />
         <SearchForm context={context} typed={typed} />
         {isRepeatable ? <AllAgain context={context} failedSince={failedSince} /> : null}
         {deliveries.length === 0 ? <p class="muted">{words.none}</p> : (
           <Table
             label={words.title(application.name)}
-            columns={[words.id, words.state, words.event, words.when, words.attempts, words.last]}
+            columns={[words.id, words.event, words.when, words.outcome]}
             rows={deliveries.map((delivery) => rowOf(delivery, context, repeats.get(delivery.id)))}
           />
         )}

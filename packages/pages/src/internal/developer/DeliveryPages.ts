@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { SigningSecrets } from "@startlist/core/Application"
+import type { ApplicationId, SigningSecrets } from "@startlist/core/Application"
 import { live } from "@startlist/core/ApplicationSecret"
 import { type Delivery, DeliveryId, State } from "@startlist/core/Delivery"
 import { body, toSeconds } from "@startlist/core/Event"
@@ -25,7 +25,7 @@ import type { Endpoint, Route } from "@startlist/http/Router"
 import type { FailureLimit } from "@startlist/http/FailureLimit"
 import type { Authentication } from "../../Authentication.ts"
 import * as Page from "../Page.ts"
-import { DeliveriesView, everything, listUrl, type Typed } from "./DeliveriesView.tsx"
+import { countLimit, type Counts, DeliveriesView, everything, listUrl, type Typed } from "./DeliveriesView.tsx"
 import * as Owner from "./Owner.tsx"
 import { SentDeliveries } from "./SentDeliveries.ts"
 
@@ -104,6 +104,24 @@ export const make: Effect.Effect<
   const owner = yield* Owner.make
   const { spend } = yield* OwnerLimits.make
 
+  const countOf = (applicationId: ApplicationId, state: State) =>
+    Effect.map(
+      deliveries.list({
+        applicationId: Option.some(applicationId),
+        state: Option.some(state),
+        after: Option.none(),
+        limit: countLimit
+      }),
+      ({ length }) => length
+    )
+
+  const countsOf = (id: ApplicationId): Effect.Effect<Counts, StoreError> =>
+    Effect.all({
+      pending: countOf(id, "pending"),
+      exhausted: countOf(id, "exhausted"),
+      set_aside: countOf(id, "set_aside")
+    }, { concurrency: "unbounded" })
+
   const showList = (
     context: Owner.ApplicationContext,
     typed: Typed,
@@ -129,7 +147,7 @@ export const make: Effect.Effect<
         failedSince,
         deliveries: found.deliveries,
         repeats: yield* deliveries.repeats(found.deliveries),
-        hours: yield* sent.lastDay(context.application),
+        counts: yield* countsOf(applicationId),
         isFirst: Option.isNone(after),
         isRepeatable: Option.isSome(yield* subscriptions.findByApplication(applicationId)),
         next: found.next

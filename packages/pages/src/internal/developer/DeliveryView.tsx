@@ -8,13 +8,23 @@ import { Facts, Instant, Table } from "../Elements.tsx"
 import { Waiting } from "./SentDeliveries.ts"
 import { type ApplicationContext, ApplicationLayout, pathOf } from "./Owner.tsx"
 
-/** The object of an event in words. */
-export const about = ({ objectId, objectType, updates }: Event, locale: Locale): string => {
-  const { developer } = textsIn(locale)
-  return "registration_status" in updates && updates.registration_status === "test" &&
-      objectId > Number.MAX_SAFE_INTEGER / 2
-    ? developer.testEvent
-    : developer.about(objectType, objectId)
+/** Whether an event is a test: no registration has its identifier. */
+const isTest = ({ objectId, updates }: Event): boolean =>
+  "registration_status" in updates && updates.registration_status === "test" && objectId > Number.MAX_SAFE_INTEGER / 2
+
+/** The object of an event in words, with a link to all deliveries about it. */
+export const About = ({ context: { application, frame }, event }: {
+  readonly event: Event
+  readonly context: ApplicationContext
+}) => {
+  const { developer } = textsIn(frame.locale)
+  return isTest(event) ?
+    <>{developer.testEvent}</> :
+    (
+      <a href={`${pathOf(frame, application)}/deliveries?text=${event.objectId}`}>
+        {developer.about(event.objectType, event.objectId)}
+      </a>
+    )
 }
 
 /** The state of a delivery. */
@@ -42,25 +52,24 @@ export const Outcome = ({ delivery: { state }, locale, path, repeat }: {
 )
 
 /** The outcome of an attempt, with the status if it is the reason. */
-export const outcomeOf = ({ outcome, status }: Attempt, locale: Locale): string =>
-  outcome === "rejected" && Option.isSome(status)
-    ? `HTTP ${status.value}`
-    : textsIn(locale).developer.outcomes[outcome]
+export const outcomeOf = ({ outcome, status }: Attempt, locale: Locale): string => {
+  const words = textsIn(locale).developer.outcomes[outcome]
+  return Option.match(status, { onNone: () => words, onSome: (code) => `${words} (HTTP ${code})` })
+}
 
 const Attempts = ({ attempts, locale }: Pick<Delivery, "attempts"> & { readonly locale: Locale }) => {
   const { developer: { delivery: words, milliseconds } } = textsIn(locale)
   return attempts.length === 0 ? <p class="muted">{words.noAttempts}</p> : (
     <Table
       label={words.attempts}
-      columns={[words.attempt, words.outcome, words.status, words.duration, words.at, words.answer]}
+      columns={[words.attempt, words.at, words.outcome, words.duration, words.answer]}
       rows={attempts.map((attempt, index) => ({
         key: index,
         cells: [
           index + 1,
-          outcomeOf(attempt, locale),
-          Option.getOrElse(attempt.status, () => "–"),
-          milliseconds(attempt.durationMs),
           <Instant at={attempt.at} locale={locale} />,
+          outcomeOf(attempt, locale),
+          milliseconds(attempt.durationMs),
           attempt.detail === "" ? "–" : <code>{attempt.detail}</code>
         ]
       }))}
@@ -147,15 +156,12 @@ export const DeliveryView = ({ context, delivery, repeat, sent, waiting }: {
   const { attempts, event, id, state, subscriptionId } = delivery
   const path = `${pathOf(frame, application)}/deliveries`
   return (
-    <ApplicationLayout context={context} title={words.title(id)}>
-      <p>
-        <a href={path}>{deliveries.title(application.name)}</a>
-      </p>
+    <ApplicationLayout context={context} title={words.title(id, isTest(event))} parent="deliveries">
       <section class="card">
         <Facts
           facts={[
             [deliveries.state, <Outcome delivery={delivery} repeat={repeat} path={path} locale={locale} />],
-            [words.event, about(event, locale)],
+            [words.event, <About event={event} context={context} />],
             [words.occurred, <Instant at={event.time} locale={locale} />],
             [words.webhookId, <Value name={words.webhookId}>{event.id}</Value>],
             ...Option.match(waiting, {

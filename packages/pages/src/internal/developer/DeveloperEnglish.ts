@@ -41,10 +41,23 @@ export const developer = {
     title: "Your applications",
     explanation: "An application acts for users who have allowed it, and is notified of changes by webhook.",
     none: "You have not registered an application yet.",
+    steps: [
+      "Register one below. You get its client_id and its secrets.",
+      "Send users to its authorization link, and exchange the code for tokens.",
+      "Create its subscription, so that it is notified of changes."
+    ],
+    guide: "Guide for developers",
     name: "Name",
     clientId: "client_id",
     created: "Registered",
     more: "Older applications"
+  },
+  sections: {
+    overview: "Overview",
+    webhook: "Webhook",
+    deliveries: "Deliveries",
+    settings: "Settings",
+    secrets: "Secrets"
   },
   registering: {
     title: "Register an application",
@@ -59,7 +72,7 @@ export const developer = {
     name: "Name",
     nameHint: "Users see it when they are asked for access.",
     nameWrong: "Enter a name of 1 to 100 characters.",
-    redirectUris: "Redirect URIs",
+    redirectUris: "Redirect URIs (optional)",
     redirectUrisHint:
       "One on each line, exactly as your application sends it. Each begins with https://, or with http:// on localhost, 127.0.0.1 or [::1].",
     redirectUrisTooMany: (count: number) => `Register at most 20 redirect URIs. The form has ${number(count)}.`,
@@ -71,9 +84,9 @@ export const developer = {
       `Check ${plural(lines.length, "line", "lines")} ${
         list(lines.map(String))
       } of the redirect URIs: a redirect URI is a URL with https://, or with http:// on localhost, 127.0.0.1 or [::1]. It has no fragment, and no parameter of our answer (code, scope, state, iss, error…).`,
-    website: "Website",
-    privacyPolicy: "Privacy policy",
-    logo: "Logo",
+    website: "Website (optional)",
+    privacyPolicy: "Privacy policy (optional)",
+    logo: "Logo (optional)",
     linkHint: "An https address. Users see it when they are asked for access.",
     linkWrong: "Enter an https address of at most 255 characters, or nothing.",
     requirePkce: "Require PKCE",
@@ -147,7 +160,6 @@ export const developer = {
     id: "Subscription",
     since: "Since",
     changed: "Changed",
-    deliveries: "All deliveries",
     test: "Send a test event",
     testMeans: "It is delivered to this subscription only, as a registration event with the status “test”.",
     paused: "paused",
@@ -162,6 +174,8 @@ export const developer = {
   },
   figures: {
     title: "Use",
+    /** A link, if there is no subscription. */
+    subscribe: "Create a subscription",
     users: "Connected users",
     count: (users: number, isAll: boolean) => isAll ? number(users) : `${number(users)} or more`,
     lastUse: "Last token issued",
@@ -175,6 +189,8 @@ export const developer = {
   link: {
     title: "Authorization link",
     explanation: "Send users here to ask for access. Replace the value of state with one that you can recognise.",
+    pkce:
+      "The application requires PKCE. For each user, replace CODE_CHALLENGE with the S256 hash of a new code verifier, and send the verifier with the code (code_verifier).",
     none: "Register a redirect URI to get a link."
   },
   ending: {
@@ -209,13 +225,15 @@ export const developer = {
     title: (application: string) => `Deliveries to ${application}`,
     all: "All",
     filter: "Show by state",
-    none: "No deliveries in this state.",
+    none: "There is no such delivery.",
     id: "Delivery",
     when: "Event time",
     event: "About",
     state: "State",
     attempts: "Attempts",
-    last: "Last outcome",
+    outcome: "Outcome",
+    /** A count, which ends at a limit. */
+    countOf: (count: number, limit: number) => count < limit ? number(count) : `${number(limit)}+`,
     newest: "Newest",
     older: "Older",
     open: (id: number) => `Delivery ${id}`,
@@ -224,7 +242,6 @@ export const developer = {
     textHint: "The number of a registration or user, or a webhook-id.",
     since: "Since (UTC)",
     until: "Before (UTC)",
-    instantHint: "For example 2026-01-31 08:00.",
     find: "Search",
     allAgain: "Deliver all failed events again…",
     allAgainMeans:
@@ -236,7 +253,7 @@ export const developer = {
     redelivery: (id: number) => `redelivery ${id}:`
   },
   delivery: {
-    title: (id: number) => `Delivery ${id}`,
+    title: (id: number, isTest: boolean) => isTest ? `Delivery ${id} (test event)` : `Delivery ${id}`,
     request: "The request as it would be sent now",
     requestMeans:
       "Every attempt sends this body with the same webhook-id and startlist-sequence. Each has the time of its start in webhook-timestamp, and a signature of that.",
@@ -252,7 +269,6 @@ export const developer = {
     attempt: "No.",
     at: "Time",
     outcome: "Outcome",
-    status: "Status",
     duration: "Duration",
     answer: "Response (excerpt)",
     redeliver: "Deliver again",
@@ -282,6 +298,8 @@ export const developer = {
       `${number(delivered + failed)} ${plural(delivered + failed, "attempt", "attempts")}. Delivered: ${
         number(delivered)
       }, failed: ${number(failed)}. Hours are UTC.`,
+    /** A number of attempts: the end of an axis. */
+    attempts: (count: number) => `${number(count)} ${plural(count, "attempt", "attempts")}`,
     limit: (deliveries: number) => `Deliveries counted: the newest ${number(deliveries)}.`,
     hour: "Hour",
     delivered: "Delivered",
@@ -291,6 +309,14 @@ export const developer = {
     slowest: "Slowest",
     asTable: "Show as a table"
   },
+  /** The choices of the list. */
+  filters: {
+    pending: "Waiting",
+    delivered: "Delivered",
+    exhausted: "Failed",
+    cancelled: "Cancelled",
+    set_aside: "Set aside"
+  } satisfies Record<State, string>,
   states: {
     pending: "pending",
     delivered: "delivered",

@@ -35,10 +35,23 @@ export const developer: Texts["developer"] = {
     explanation:
       "Une application agit au nom des personnes qui l’ont autorisée. Son webhook l’informe des changements.",
     none: "Vous n’avez pas encore enregistré d’application.",
+    steps: [
+      "Enregistrez-en une ci-dessous. Vous recevez son client_id et ses secrets.",
+      "Envoyez les personnes vers son lien d’autorisation et échangez le code contre des jetons.",
+      "Créez son abonnement, pour qu’elle soit informée des changements."
+    ],
+    guide: "Guide pour les développeurs",
     name: "Nom",
     clientId: "client_id",
     created: "Enregistrée",
     more: "Applications plus anciennes"
+  },
+  sections: {
+    overview: "Vue d’ensemble",
+    webhook: "Webhook",
+    deliveries: "Livraisons",
+    settings: "Réglages",
+    secrets: "Secrets"
   },
   registering: {
     title: "Enregistrer une application",
@@ -53,7 +66,7 @@ export const developer: Texts["developer"] = {
     name: "Nom",
     nameHint: "Affiché lors de la demande d’accès.",
     nameWrong: "Saisissez un nom de 1 à 100 caractères.",
-    redirectUris: "Adresses de redirection (redirect_uri)",
+    redirectUris: "Adresses de redirection (redirect_uri, facultatif)",
     redirectUrisHint:
       "Une par ligne, exactement comme votre application l’envoie. Chacune commence par https://, ou par http:// sur localhost, 127.0.0.1 ou [::1].",
     redirectUrisTooMany: (count) =>
@@ -64,9 +77,9 @@ export const developer: Texts["developer"] = {
       `Vérifiez ${plural(lines.length, "la ligne", "les lignes")} ${
         list(lines.map(String))
       } des adresses de redirection\u00a0: une adresse est une URL en https://, ou en http:// sur localhost, 127.0.0.1 ou [::1]. Elle n’a ni fragment, ni paramètre de notre réponse (code, scope, state, iss, error…).`,
-    website: "Site web",
-    privacyPolicy: "Politique de confidentialité",
-    logo: "Logo",
+    website: "Site web (facultatif)",
+    privacyPolicy: "Politique de confidentialité (facultatif)",
+    logo: "Logo (facultatif)",
     linkHint: "Une adresse https, affichée lors de la demande d’accès.",
     linkWrong: "Saisissez une adresse https de 255 caractères au plus, ou rien.",
     requirePkce: "Exiger PKCE",
@@ -141,7 +154,6 @@ export const developer: Texts["developer"] = {
     id: "Abonnement",
     since: "Depuis",
     changed: "Modifié",
-    deliveries: "Toutes les livraisons",
     test: "Envoyer un événement de test",
     testMeans:
       "Il est livré uniquement à cet abonnement, comme un événement d’inscription avec le statut «\u00a0test\u00a0».",
@@ -157,6 +169,7 @@ export const developer: Texts["developer"] = {
   },
   figures: {
     title: "Utilisation",
+    subscribe: "Créer un abonnement",
     users: "Comptes connectés",
     count: (users, isAll) => isAll ? number(users) : `${number(users)} ou plus`,
     lastUse: "Dernier jeton émis",
@@ -171,6 +184,8 @@ export const developer: Texts["developer"] = {
     title: "Lien d’autorisation",
     explanation:
       "Envoyez-y les personnes dont vous demandez l’accord. Remplacez la valeur de state par une valeur que vous reconnaîtrez.",
+    pkce:
+      "L’application exige PKCE. Pour chaque personne, remplacez CODE_CHALLENGE par le hachage S256 d’un nouveau vérificateur, et envoyez celui-ci avec le code (code_verifier).",
     none: "Enregistrez une adresse de redirection pour obtenir un lien."
   },
   ending: {
@@ -205,13 +220,14 @@ export const developer: Texts["developer"] = {
     title: (application) => `Livraisons à ${application}`,
     all: "Toutes",
     filter: "Afficher par état",
-    none: "Aucune livraison dans cet état.",
+    none: "Aucune livraison ne correspond.",
     id: "Livraison",
     when: "Date de l’événement",
     event: "Objet",
     state: "État",
     attempts: "Tentatives",
-    last: "Dernier résultat",
+    outcome: "Résultat",
+    countOf: (count, limit) => count < limit ? number(count) : `${number(limit)} ou plus`,
     newest: "Plus récentes",
     older: "Plus anciennes",
     open: (id) => `Livraison ${id}`,
@@ -220,7 +236,6 @@ export const developer: Texts["developer"] = {
     textHint: "Le numéro d’une inscription ou d’un compte, ou un webhook-id.",
     since: "Depuis (UTC)",
     until: "Avant (UTC)",
-    instantHint: "Par exemple 2026-01-31 08:00.",
     find: "Rechercher",
     allAgain: "Livrer à nouveau tous les événements en échec…",
     allAgainMeans:
@@ -231,7 +246,7 @@ export const developer: Texts["developer"] = {
     redelivery: (id) => `nouvelle livraison ${id}\u00a0:`
   },
   delivery: {
-    title: (id) => `Livraison ${id}`,
+    title: (id, isTest) => isTest ? `Livraison ${id} (événement de test)` : `Livraison ${id}`,
     request: "La requête telle qu’elle partirait maintenant",
     requestMeans:
       "Chaque tentative envoie ce contenu avec les mêmes webhook-id et startlist-sequence. Chacune a l’heure de son début dans webhook-timestamp, et la signature correspondante.",
@@ -247,7 +262,6 @@ export const developer: Texts["developer"] = {
     attempt: "N°",
     at: "Date",
     outcome: "Résultat",
-    status: "Statut",
     duration: "Durée",
     answer: "Réponse (extrait)",
     redeliver: "Livrer à nouveau",
@@ -274,6 +288,7 @@ export const developer: Texts["developer"] = {
       `${number(delivered + failed)} ${plural(delivered + failed, "tentative", "tentatives")}. Réussites\u00a0: ${
         number(delivered)
       }, échecs\u00a0: ${number(failed)}. Les heures sont en UTC.`,
+    attempts: (count) => `${number(count)} ${plural(count, "tentative", "tentatives")}`,
     limit: (deliveries) => `Livraisons comptées\u00a0: les ${number(deliveries)} plus récentes.`,
     hour: "Heure",
     delivered: "Réussites",
@@ -282,6 +297,13 @@ export const developer: Texts["developer"] = {
     typical: "Médiane",
     slowest: "Maximum",
     asTable: "Afficher en tableau"
+  },
+  filters: {
+    pending: "En attente",
+    delivered: "Livrées",
+    exhausted: "En échec",
+    cancelled: "Annulées",
+    set_aside: "Mises de côté"
   },
   states: {
     pending: "en attente",

@@ -176,21 +176,71 @@ export const make: Effect.Effect<
   }
 })
 
-/** The frame with the name of the application. */
-export const ApplicationLayout = ({ back = true, children, context, isError = false, narrow = false, title }: {
+/** The sections of an application, each with a page. */
+const sections = {
+  overview: "",
+  webhook: "/webhook",
+  deliveries: "/deliveries",
+  settings: "/settings",
+  secrets: "/secrets"
+}
+
+/** A section of an application. */
+export type Section = keyof typeof sections
+
+const Sections = ({ context: { application, frame }, current }: {
   readonly context: ApplicationContext
-  readonly title: string
-  readonly isError?: boolean
-  readonly narrow?: boolean
-  /** Whether the page links to the application's page. */
-  readonly back?: boolean
-  readonly children: ComponentChildren
+  readonly current: Section
 }) => {
+  const { developer } = textsIn(frame.locale)
+  return (
+    <nav aria-label={application.name}>
+      <ul class="tabs">
+        {(Object.keys(sections) as ReadonlyArray<Section>).map((section) => (
+          <li key={section}>
+            <a
+              href={pathOf(frame, application) + sections[section]}
+              aria-current={section === current ? "page" : undefined}
+            >
+              {developer.sections[section]}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+type Place =
+  | { readonly section: Section; readonly title?: undefined; readonly parent?: undefined }
+  | { readonly section?: undefined; readonly title: string; readonly parent: Section }
+
+/** The frame of a section of the application, or of a page below one. */
+export const ApplicationLayout = (
+  { children, context, isError = false, narrow = false, parent, section, title }: Place & {
+    readonly context: ApplicationContext
+    readonly isError?: boolean
+    readonly narrow?: boolean
+    readonly children: ComponentChildren
+  }
+) => {
   const { application, frame, isFailing } = context
-  const { developer: { ending, webhook } } = textsIn(frame.locale)
+  const { developer: { applications, ending, sections: names, webhook } } = textsIn(frame.locale)
   const path = pathOf(frame, application)
   return (
-    <Layout frame={frame} title={title} isError={isError} narrow={narrow}>
+    <Layout
+      frame={frame}
+      title={title ?? application.name}
+      section={section === undefined || section === "overview" ? undefined : names[section]}
+      trail={[
+        [applications.title, frame.base + home],
+        ...(parent === undefined
+          ? []
+          : [[application.name, path] as const, [names[parent], path + sections[parent]] as const])
+      ]}
+      isError={isError}
+      narrow={narrow}
+    >
       {application.state === "suspended"
         ? (
           <Alert kind="bad">
@@ -207,13 +257,7 @@ export const ApplicationLayout = ({ back = true, children, context, isError = fa
           </Alert>
         )
         : null}
-      {back
-        ? (
-          <p>
-            <a href={path}>{application.name}</a>
-          </p>
-        )
-        : null}
+      {section === undefined ? null : <Sections context={context} current={section} />}
       {children}
     </Layout>
   )

@@ -56,6 +56,47 @@ export const LiveSecrets = ({ action, context: { frame, signedIn }, isFull, secr
   )
 }
 
+/** View of the client secrets, and the way to the signing secret. */
+export const SecretsView = ({ formKey, isFull = false, overlap, secrets, context }: {
+  readonly context: ApplicationContext
+  /** The key of the form that replaces the secret. */
+  readonly formKey: string
+  /** The live ones, newest first. */
+  readonly secrets: ReadonlyArray<Lifetime>
+  /** Whether a further secret was refused. */
+  readonly isFull?: boolean
+  /** The time for which the current secret would stay valid beside a new one. */
+  readonly overlap: Duration.Duration
+}) => {
+  const { application, frame, signedIn } = context
+  const { developer: { secret, signing } } = textsIn(frame.locale)
+  const action = `${pathOf(frame, application)}/secret`
+  return (
+    <ApplicationLayout context={context} section="secrets" isError={isFull}>
+      <section class="card">
+        <h2>{secret.title}</h2>
+        <p>{secret.hidden}</p>
+        <LiveSecrets action={action} context={context} isFull={isFull} secrets={secrets} />
+        <details class="step">
+          <summary>{secret.rotate}</summary>
+          <p>{secret.rotateMeans(Duration.toHours(overlap))}</p>
+          <Form action={action} csrf={signedIn.csrf} hidden={[["number", nextOf(secrets)], ["key", formKey]]}>
+            <Check name="end_now" label={secret.leaked} />
+            <button type="submit" class="danger">{secret.rotateNow}</button>
+          </Form>
+        </details>
+      </section>
+      <section class="card">
+        <h2>{signing.title}</h2>
+        <p>{signing.explanation}</p>
+        <p>
+          <a href={`${pathOf(frame, application)}/signing-secret`}>{signing.open}</a>
+        </p>
+      </section>
+    </ApplicationLayout>
+  )
+}
+
 /** View of a new client secret. It is shown once, in the answer to the form that made it. */
 export const SecretView = ({ formerUntil, registered, context: { frame } }: {
   readonly context: OwnerContext
@@ -126,7 +167,7 @@ export const SigningView = (
   const { dateTime, developer: { secret, signing } } = textsIn(frame.locale)
   const action = `${pathOf(frame, application)}/signing-secret`
   return (
-    <ApplicationLayout context={context} title={signing.title} isError={isFull} narrow>
+    <ApplicationLayout context={context} title={signing.title} isError={isFull} narrow parent="secrets">
       {isRotated
         ? (
           <Alert kind="good">

@@ -1,31 +1,31 @@
-/**
- * `/developer/applications/{client_id}/…`: the signing secret and the subscription of an application, and test events.
- */
-import * as DateTime from "effect/DateTime"
-import * as Duration from "effect/Duration"
+/** `/developer/applications/{client_id}/webhook`: the subscription of an application, and test events. */
 import * as Effect from "effect/Effect"
-import type { ApplicationId, SigningSecrets } from "@startlist/core/Application"
-import { live } from "@startlist/core/ApplicationSecret"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import type { Application } from "@startlist/core/Application"
+import type { Applications } from "@startlist/core/Applications"
+import { type Audit, uninterrupted } from "@startlist/core/Audit"
 import { Deliveries } from "@startlist/core/Deliveries"
 import { Policy } from "@startlist/core/Policy"
-import { Applications } from "@startlist/core/Applications"
 import type { Secrets } from "@startlist/core/Secrets"
-import type { Subscriptions } from "@startlist/core/Subscriptions"
-import { type Audit, uninterrupted } from "@startlist/core/Audit"
+import { Text } from "@startlist/core/Store"
+import { Subscriptions } from "@startlist/core/Subscriptions"
+import type { FailureLimit } from "@startlist/http/FailureLimit"
+import { redirect, type Request } from "@startlist/http/Http"
+import { HttpConfig } from "@startlist/http/HttpConfig"
 import * as OwnerLimits from "@startlist/http/OwnerLimits"
-import type { HttpConfig } from "@startlist/http/HttpConfig"
-import { redirect } from "@startlist/http/Http"
-import { get } from "@startlist/http/Parameters"
+import { get, type Parameters } from "@startlist/http/Parameters"
 import { Malformed, NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
-import type { FailureLimit } from "@startlist/http/FailureLimit"
 import type { Authentication } from "../../Authentication.ts"
 import * as Page from "../Page.ts"
 import * as Owner from "./Owner.tsx"
 import type { SentDeliveries } from "./SentDeliveries.ts"
-import { SigningView } from "./SecretViews.tsx"
+import { type WebhookProblem, WebhookView } from "./WebhookView.tsx"
 
-/** The routes of signing secrets, subscriptions and test events. */
+/** The routes of subscriptions and test events. */
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
@@ -40,93 +40,108 @@ export const make: Effect.Effect<
   | Subscriptions
 > = Effect.gen(function*() {
   const deliveries = yield* Deliveries
-  const applications = yield* Applications
-  const { secretOverlap: overlap } = yield* Policy
+  const subscriptions = yield* Subscriptions
+  const policy = yield* Policy
+  const { baseUrl } = yield* HttpConfig
   const owner = yield* Owner.make
-  const { spend } = yield* OwnerLimits.make
+  const { spend, validate } = yield* OwnerLimits.make
 
-  const pathOf = (id: string | undefined) => `${Owner.home}/${id}/signing-secret`
+  const here = (id: string | undefined) => `${Owner.home}/${id}/webhook`
 
-  const view = (
-    context: Owner.ApplicationContext,
-    status: number,
-    { secrets }: SigningSecrets,
-    shown: { readonly isShown?: boolean; readonly isRotated?: boolean; readonly isFull?: boolean } = {}
-  ) =>
-    Effect.map(
-      DateTime.now,
-      (now) => Page.html(status, SigningView({ context, secrets: live(secrets, now), overlap, ...shown }))
-    )
+  /** The address of this page, to which its forms lead. */
+  const addressOf = ({ application, frame }: Owner.ApplicationContext) => `${Owner.pathOf(frame, application)}/webhook`
 
-  const show: Endpoint = (request, [id]) =>
-    owner.withApplication(
-      request,
-      id,
-      pathOf(id),
-      (context) =>
-        applications.signingSecrets(context.application.id).pipe(
-          Effect.flatMap((present) => view(context, 200, present)),
-          Effect.catchTag("@startlist/core/ApplicationNotFound", () => new NotFound())
-        )
-    )
+  const show = (context: Owner.ApplicationContext, status: number, problem?: WebhookProblem) =>
+    Effect.map(subscriptions.findByApplication(context.application.id), (subscription) => {
+      const subscribeAt = `${baseUrl}/api/v1/webhook_subscription`
+      return Page.html(status, WebhookView({ context, problem, subscribeAt, subscription }))
+    })
 
-  const act: Endpoint = (request, [id]) =>
-    owner.withForm(request, id, (context, parameters) =>
-      Effect.gen(function*() {
-        const { application } = context
-        const number = Number(get(parameters, "number"))
-        switch (get(parameters, "action")) {
-          case "reveal":
-            return yield* view(context, 200, yield* applications.signingSecrets(application.id), { isShown: true })
-          case "rotate": {
-            const rotation = { number, overlap: get(parameters, "end_now") === "true" ? Duration.zero : overlap }
-            const rotated = yield* uninterrupted(Effect.tap(
-              applications.rotateSigningSecret(application.id, rotation),
-              owner.record(request, "signing_secret_rotated", context, application)
-            ))
-            return yield* view(context, 200, rotated, { isShown: true, isRotated: true })
-          }
-          default:
-            return yield* new Malformed({ what: "action" })
-        }
-      }).pipe(Effect.catchTags({
-        "@startlist/core/ApplicationNotFound": () => new NotFound(),
-        "@startlist/core/SecretRefused": ({ reason }) =>
-          Effect.gen(function*() {
-            const present = yield* applications.signingSecrets(context.application.id)
-            if (reason === "too_many") return yield* view(context, 409, present, { isFull: true })
-            // A form that is sent twice has made the present secret, and has ended the others if it asked for that.
-            const isDone = present.secrets[0]?.number === Number(get(parameters, "number")) &&
-              (get(parameters, "end_now") !== "true" || present.secrets.length === 1)
-            return isDone
-              ? yield* view(context, 200, present, { isShown: true, isRotated: true })
+  const visit: Endpoint = (request, [id]) =>
+    owner.withApplication(request, id, here(id), (context) => show(context, 200))
+
+  /** Creates a subscription from a form, like the endpoint of the API. */
+  const subscribe = (request: Request, context: Owner.ApplicationContext, parameters: Parameters) =>
+    Effect.gen(function*() {
+      const { application } = context
+      if (application.state !== "active") return owner.outdated(request, context)
+      const callbackUrl = get(parameters, "callback_url")?.trim() ?? ""
+      const verifyToken = get(parameters, "verify_token") ?? ""
+      /** The answer to a form that is sent twice. It waits for the callback if `isRunning`. */
+      const subscribedBefore = (isRunning: boolean) =>
+        subscriptions.findByApplication(application.id).pipe(
+          Effect.repeat({
+            until: (found) => !isRunning || Option.isSome(found),
+            schedule: Schedule.spaced("200 millis").pipe(Schedule.upTo(policy.callbackTimeout))
+          }),
+          Effect.flatMap((_) => subscriptions.findByApplication(application.id)),
+          Effect.map((found) =>
+            Option.exists(found, (present) => present.callbackUrl === callbackUrl)
+              ? redirect(addressOf(context))
               : owner.outdated(request, context)
-          }).pipe(Effect.catchTag("@startlist/core/ApplicationNotFound", () => new NotFound()))
-      })), pathOf(id))
-
-  /** Ends a secret of either kind, and returns to `here`. If it has ended before, the form was sent twice. */
-  const ending = (
-    { action, end, here }: {
-      readonly action: "secret_ended" | "signing_secret_ended"
-      readonly end: (id: ApplicationId, number: number) => Applications.Changed<unknown>
-      readonly here: (id: string | undefined) => string
-    }
-  ): Endpoint =>
-  (request, [id]) =>
-    owner.withForm(request, id, (context, parameters) =>
-      uninterrupted(Effect.tap(
-        end(context.application.id, Number(get(parameters, "number"))),
-        owner.record(request, action, context, context.application)
-      )).pipe(
-        Effect.as(owner.done(context, context.frame.base + here(id), "secretEnded", context.application.name)),
+          )
+        )
+      const refuse = (kind: WebhookProblem["kind"], detail?: string) =>
+        show(context, 422, { kind, callbackUrl, detail })
+      if (verifyToken === "" || verifyToken.length > 1000 || !Schema.is(Text)(verifyToken)) {
+        return yield* refuse("verify_token")
+      }
+      if (!Schema.is(Text)(callbackUrl)) return yield* refuse("invalid")
+      const wanted = { callbackUrl, verifyToken: Redacted.make(verifyToken) }
+      return yield* validate(application, subscriptions.subscribe(application.id, wanted)).pipe(
+        Effect.as(owner.done(context, addressOf(context), "subscribed", application.name)),
         Effect.catchTags({
-          "@startlist/core/ApplicationNotFound": () => new NotFound(),
-          "@startlist/core/SecretRefused": ({ reason }) =>
-            Effect.succeed(
-              reason === "unknown" ? redirect(context.frame.base + here(id)) : owner.outdated(request, context)
-            )
+          "@startlist/core/AlreadySubscribed": () => subscribedBefore(false),
+          // The form was sent twice, and the first request still waits for the callback.
+          "@startlist/http/TooMany": (refusal) =>
+            subscribedBefore(true).pipe(Effect.filterOrFail(({ status }) => status === 303, () => refusal)),
+          "@startlist/core/ApplicationNotFound": () => Effect.succeed(owner.outdated(request, context)),
+          "@startlist/core/InvalidCallbackUrl": ({ reason }) => refuse(reason),
+          "@startlist/core/ValidationFailed": ({ detail, reason }) => refuse(reason, detail)
         })
-      ), here(id))
+      )
+    })
+
+  /** Pauses, resumes or ends the subscription. To end it, the form names it: there may be another one now. */
+  const change = (action: string | undefined, application: Application, named: string | undefined) =>
+    Effect.gen(function*() {
+      switch (action) {
+        case "pause":
+          return yield* Effect.as(subscriptions.pause(application.id, "owner"), "paused" as const)
+        case "resume":
+          return yield* Effect.as(subscriptions.resume(application.id, "owner"), "resumed" as const)
+        case "end":
+          return yield* Effect.as(subscriptions.end(application.id, Option.some(Number(named))), "ended" as const)
+        default:
+          return yield* new Malformed({ what: "action" })
+      }
+    })
+
+  const subscription: Endpoint = (request, [id]) =>
+    owner.withForm(request, id, (context, parameters) => {
+      const { application } = context
+      const action = get(parameters, "action")
+      const note = owner.record(request, "subscription_changed", context, application)
+      if (action === "create") {
+        return uninterrupted(
+          Effect.tap(subscribe(request, context, parameters), ({ status }) => status === 303 ? note : Effect.void)
+        )
+      }
+      return uninterrupted(Effect.tap(change(action, application, get(parameters, "subscription")), note)).pipe(
+        Effect.map((kind) => owner.done(context, addressOf(context), kind, application.name)),
+        Effect.catchTags({
+          "@startlist/core/SubscriptionNotFound": () =>
+            Effect.succeed(
+              // The form was sent twice: the subscription that it names has ended.
+              action === "end"
+                ? redirect(addressOf(context))
+                : owner.outdated(request, context)
+            ),
+          // The page was loaded before the operator paused the subscription.
+          "@startlist/core/PausedByOperator": () => Effect.succeed(owner.outdated(request, context))
+        })
+      )
+    }, here(id))
 
   const test: Endpoint = (request, [id]) =>
     owner.withForm(
@@ -138,24 +153,14 @@ export const make: Effect.Effect<
             redirect(`${Owner.pathOf(context.frame, context.application)}/deliveries/${delivery.id}`)
           ),
           Effect.catchTag("@startlist/core/SubscriptionNotFound", () => new NotFound())
-        )
+        ),
+      here(id)
     )
 
   const { refuse } = owner
   return [
-    { path: `${Owner.home}/{client_id}/signing-secret`, methods: { GET: show, POST: act }, refuse },
-    {
-      path: `${Owner.home}/{client_id}/secret/end`,
-      methods: {
-        POST: ending({ action: "secret_ended", end: applications.endSecret, here: (id) => `${Owner.home}/${id}` })
-      },
-      refuse
-    },
-    {
-      path: `${Owner.home}/{client_id}/signing-secret/end`,
-      methods: { POST: ending({ action: "signing_secret_ended", end: applications.endSigningSecret, here: pathOf }) },
-      refuse
-    },
+    { path: `${Owner.home}/{client_id}/webhook`, methods: { GET: visit }, refuse },
+    { path: `${Owner.home}/{client_id}/subscription`, methods: { POST: subscription }, refuse },
     { path: `${Owner.home}/{client_id}/test-event`, methods: { POST: test }, refuse }
   ]
 })

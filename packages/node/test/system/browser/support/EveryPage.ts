@@ -102,7 +102,17 @@ export const everyPage: ReadonlyArray<Sight> = [
     await page.fill("textarea", "http://finishline.example/callback")
     await page.locator("main form button").click()
   }),
-  sight("platform", "application", (page, site, { hub }) => open(page, site, `${home}/${hub.application.id}`)),
+  sight("platform", "application", async (page, site, { hub }) => {
+    await open(page, site, `${home}/${hub.application.id}`)
+    await page.locator("summary").first().click()
+  }),
+  ...(["webhook", "settings", "secrets"] as const).map((section) =>
+    sight(
+      "platform",
+      `application-${section}`,
+      (page, site, { hub }) => open(page, site, `${home}/${hub.application.id}/${section}`)
+    )
+  ),
   sight("platform", "application-new", async (page, site) => {
     await open(page, site, home)
     await page.fill("input[name=name]", "Finish Line")
@@ -112,10 +122,10 @@ export const everyPage: ReadonlyArray<Sight> = [
   sight(
     "platform",
     "application-no-webhook",
-    (page, site, { club }) => open(page, site, `${home}/${club.application.id}`)
+    (page, site, { club }) => open(page, site, `${home}/${club.application.id}/webhook`)
   ),
   sight("platform", "application-secret", async (page, site, { club }) => {
-    await open(page, site, `${home}/${club.application.id}`)
+    await open(page, site, `${home}/${club.application.id}/secrets`)
     await page.locator("details:has(form[action$='/secret']) summary").click()
     await page.locator("form[action$='/secret'] button.danger").click()
   }),
@@ -131,7 +141,7 @@ export const everyPage: ReadonlyArray<Sight> = [
     "delivery-list",
     (page, site, { hub }) => open(page, site, `${home}/${hub.application.id}/deliveries`)
   ),
-  sight("platform", "delivery-list-table", async (page, site, { hub }) => {
+  sight("platform", "delivery-list-search", async (page, site, { hub }) => {
     await open(page, site, `${home}/${hub.application.id}/deliveries`)
     await page.locator("summary").first().click()
   }),

@@ -4,6 +4,6 @@ import { describeSuite } from "@startlist/testing/vitest"
 import * as OwnStores from "../src/OwnStores.ts"
 
 const stores = OwnStores.layerWith({ filename: ":memory:", key: new Uint8Array(32).fill(7) })
-const slow = ["all or nothing", "races", "random programs"]
+const slow = ["all or nothing", "races", "races with an erasure", "random programs"]
 
 describeSuite(StoreLaws.suite("stores on SQLite", stores, { groups: (about) => !slow.includes(about) }))

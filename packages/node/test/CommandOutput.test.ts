@@ -61,6 +61,7 @@ const namesOf = ({ children }: Help.Tree, names: ReadonlyArray<string> = []): Re
 const required: Readonly<Record<string, ReadonlyArray<string>>> = {
   "application create": ["--name", "One", "--owner-email", "a@b.test"],
   "application end-secret": ["1", "2"],
+  "application limit": ["1", "--remove"],
   "audit list": ["--all"],
   "delivery cancel": ["--application", "1"],
   "delivery redeliver": ["1"],

@@ -41,7 +41,7 @@ export const laws: ReadonlyArray<LawGroup<Stores>> = [
   keyLaws,
   storePrograms(withOne),
   ...others,
-  racesOf(withOne)
+  ...racesOf(withOne)
 ]
 
 export interface Options<R> extends Suite.Options {

@@ -97,7 +97,7 @@ export const suite = (name: string, server: Layer.Layer<LoopServer>): void =>
           expect(back.searchParams.get("state")).toBe(state ?? null)
           expect(back.searchParams.has("code")).toBe(false)
           const page = await openAs(new Browser(), `${service.url}/account/applications`, athlete)
-          expect(page.html).not.toContain("Race Day")
+          expect(page.html).toContain("No application has access")
         })
       )
     }
@@ -252,7 +252,7 @@ export const suite = (name: string, server: Layer.Layer<LoopServer>): void =>
           expect((await refresh(service, client, refresh_token)).status).toBe(401)
         }
         const page = await openAs(new Browser(), `${service.url}/account/applications`, athlete)
-        expect(page.html).not.toContain("Race Day")
+        expect(page.html).toContain("No application has access")
       })
     )
 
@@ -315,7 +315,8 @@ export const suite = (name: string, server: Layer.Layer<LoopServer>): void =>
           expect(settings.html).toContain("Race Day")
           const path = `/account/applications/${client.client_id}/revoke`
           const after = await browser.submit(theForm(settings, ({ action }) => action === `${service.url}${path}`))
-          expect(after.html).not.toContain("Race Day")
+          expect(after.html).toContain("Race Day no longer has access")
+          expect(after.html).toContain("No application has access")
           const [, deleted] = await receiver.posts(2)
           expect(JSON.parse(deleted?.body ?? "")).toEqual({
             aspect_type: "deleted",

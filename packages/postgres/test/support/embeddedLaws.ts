@@ -17,7 +17,8 @@ const reopen = Layer.unwrapEffect(Effect.map(Folder, (folder) => Embedded.layerW
 )
 
 /** Laws with many rounds. The fast tier checks them on PostgreSQL, which runs the same SQL. */
-const isLong = (about: string): boolean => ["all or nothing", "races", "random programs"].includes(about)
+const isLong = (about: string): boolean =>
+  ["all or nothing", "races", "races with an erasure", "random programs"].includes(about)
 
 const suite = (groups: (about: string) => boolean) =>
   StoreLaws.suite("the stores on the embedded database", Layer.merge(stores, Layer.scoped(Folder, temporaryFolder)), {

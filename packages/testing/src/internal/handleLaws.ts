@@ -173,5 +173,5 @@ export const handleLaws = <R>(open: Open<R>): ReadonlyArray<LawGroup<R>> => [
   storePrograms(withTwo(open)),
   { about: "two handles", laws: visibility.map((law) => law(open)) },
   reopeningLaws(open),
-  racesOf(withTwo(open))
+  ...racesOf(withTwo(open))
 ]

@@ -6,7 +6,6 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { at, early, type Fixture, following } from "./fixture.ts"
 import { claimsOf } from "./queueScenes.ts"
-import { together } from "./rounds.ts"
 import type { Scene } from "./scene.ts"
 
 /** Six fields with this text. */
@@ -28,11 +27,9 @@ export const person = (f: Fixture) =>
     const [one, two] = [yield* f.subscribed, yield* f.subscribed]
     const [third, fourth] = [yield* f.application(), yield* f.application()]
     const [owner, other] = [yield* f.user(), yield* f.user()]
-    const [revoked, , ...grants] = yield* Effect.all([
-      f.grant(fourth, owner, { status: "revoked" }),
-      f.grant(one.app, other),
-      ...[one, two].map(({ app }) => f.grant(app, owner, { codes: [f.code()] }))
-    ], together)
+    const grants = yield* Effect.forEach([one, two], ({ app }) => f.grant(app, owner, { codes: [f.code()] }))
+    const revoked = yield* f.grant(fourth, owner, { status: "revoked" })
+    yield* f.grant(one.app, other)
     const updates = updatesOf(f.name("text"))
     const registration = yield* f.registration(owner, { updates })
     const kept = yield* f.registration(other, { updates })

@@ -6,7 +6,6 @@ import * as Rec from "effect/Record"
 import { same } from "./expecting.ts"
 import { type Fixture, make } from "./fixture.ts"
 import { plain } from "./plain.ts"
-import { together } from "./rounds.ts"
 import type { Scene } from "./scenes.ts"
 
 export type MakeScene = (f: Fixture) => Effect.Effect<Scene, unknown>
@@ -71,9 +70,9 @@ export const staged = (makeScene: MakeScene, [f, g]: Handles) =>
 
 export type Stage = Effect.Effect.Success<ReturnType<typeof staged>>
 
-/** Finds these parts of a scene, or all. */
+/** Finds these parts of a scene, or all, one after the other. */
 export const look = (stage: Stage, by: Fixture, names?: ReadonlyArray<string>): Effect.Effect<Seen, unknown> =>
-  Effect.all(stage.parts(by, names), together)
+  Effect.all(stage.parts(by, names))
 
 /** These parts of what was seen. */
 export const pick = (seen: Seen, parts: ReadonlyArray<string>): Seen =>

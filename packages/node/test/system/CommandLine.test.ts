@@ -60,7 +60,7 @@ layer(TestService.layer())("the command line", (it) => {
       })
       const listed = await run(service, "application", "list")
       expect(listed.stdout.split("\n")[0]).toMatch(
-        /^CLIENT_ID +NAME +OWNER_ID +REDIRECT_URIS +REQUIRE_PKCE +STATE +WEBSITE +PRIVACY_POLICY +LOGO$/
+        /^CLIENT_ID +NAME +OWNER_ID +REDIRECT_URIS +REQUIRE_PKCE +STATE +REQUESTS_PER_MINUTE +WEBSITE +PRIVACY_POLICY +LOGO$/
       )
       expect(listed.stdout).toContain("Race Day")
       expect(listed.stdout).not.toContain("sl_cs_")

@@ -74,7 +74,7 @@ const page: Check = (answer, path) => {
   if (!statuses(200, 201, 400, 403, 404, 405, 409, 410, 413, 414, 415, 422, 429, 431).has(answer.status)) {
     return "a status that is not named"
   }
-  if (path.startsWith("/assets/") && answer.status === 200) return undefined
+  if (/^\/(?:assets\/|favicon\.ico|robots\.txt)/.test(path) && answer.status === 200) return undefined
   if (!first(answer, "content-type").startsWith("text/html")) return "no HTML"
   if (!/^<!doctype html><html.*<\/html>$/s.test(answer.body)) return "no whole page"
   if (!first(answer, "content-security-policy").includes("frame-ancestors 'none'")) return "a page that may be framed"

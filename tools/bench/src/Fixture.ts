@@ -91,6 +91,7 @@ const usersInMemory = Layer.sync(Users.Users, () => {
   const users = new Map<UserId, User>()
   return {
     find: (id) => Effect.sync(() => Option.fromNullable(users.get(id))),
+    add: () => Effect.dieMessage("this server imports no users"),
     findByEmail: () => Effect.dieMessage("this server has no sign-in"),
     list: () => Effect.dieMessage("this server does not list users"),
     remove: () => Effect.dieMessage("this server does not remove users"),

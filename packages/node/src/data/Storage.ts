@@ -1,5 +1,6 @@
 /** The stores of the service, on the database that the configuration names. */
 import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -31,6 +32,9 @@ export const toConfigurationError = (variable: string) => (error: Error): Invali
   const message = root === error.message || error instanceof StoreError ? root : `${error.message}: ${root}`
   return new InvalidConfiguration({ message: `${variable}: ${message}` })
 }
+
+/** A file that the URL names cannot be read. */
+class UnreadableUrl extends Data.TaggedError("@startlist/node/UnreadableUrl")<{ readonly message: string }> {}
 
 /** Host and database of a URL, without user and password. */
 export const describe = (url: Redacted.Redacted<string>): string =>
@@ -77,7 +81,7 @@ const embedded = Effect.promise(() => import("@startlist/postgres/Embedded"))
 const layerPostgres = (url: Redacted.Redacted<string>, keys: Keys, options: Options) =>
   Layer.unwrapEffect(Effect.gen(function*() {
     const unreadable = ServerUrl.whyUnreadable(Redacted.value(url))
-    if (unreadable !== undefined) yield* Effect.fail(new Error(unreadable))
+    if (unreadable !== undefined) return yield* new UnreadableUrl({ message: unreadable })
     const { layer } = yield* postgres
     return layerSql(describe(url)).pipe(Layer.provideMerge(layer(postgresOptions(url, options))))
   })).pipe(

@@ -10,7 +10,7 @@ import { type Application, ApplicationId, ApplicationNotFound, ApplicationStore 
 import { first } from "./ApplicationSecret.ts"
 import { DeliveryStore } from "./Delivery.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
-import { GrantStore } from "./Grant.ts"
+import { type Change, GrantStore } from "./Grant.ts"
 import { ImportStore } from "./ImportStore.ts"
 import { cancel, type Enqueue, makeDeliveries } from "./internal/memoryDeliveries.ts"
 import { makeImportStore } from "./internal/memoryImports.ts"
@@ -88,8 +88,18 @@ const makeSubscriptionStore = (state: State): SubscriptionStore.Service => {
   }
 }
 
-const makeGrantStore = (state: State, enqueue: Enqueue): GrantStore.Service => {
-  const { applications, erased, grants } = state
+/** Saves a grant and queues its events, in one step. Returns whether it was the next version. */
+const makeSaveGrant = ({ erased, grants }: State, enqueue: Enqueue) => ({ grant, outgoing }: Change): boolean => {
+  const ofApplication = grants.get(grant.applicationId) ?? new Map()
+  if (grant.version === 1 && erased.has(grant.userId)) return false
+  if (!compareAndSet(ofApplication, grant.userId, grant)) return false
+  grants.set(grant.applicationId, ofApplication)
+  enqueue(outgoing)
+  return true
+}
+
+const makeGrantStore = (state: State, save: (change: Change) => boolean): GrantStore.Service => {
+  const { applications, grants } = state
   return {
     find: (applicationId, userId) =>
       Effect.sync(() => {
@@ -108,15 +118,7 @@ const makeGrantStore = (state: State, enqueue: Enqueue): GrantStore.Service => {
       Effect.sync(() =>
         [...grants.get(applicationId)?.values() ?? []].filter((grant) => isActive(state, grant)).slice(0, limit)
       ),
-    save: ({ grant, outgoing }) =>
-      saving(() => {
-        const ofApplication = grants.get(grant.applicationId) ?? new Map()
-        if (grant.version === 1 && erased.has(grant.userId)) return false
-        if (!compareAndSet(ofApplication, grant.userId, grant)) return false
-        grants.set(grant.applicationId, ofApplication)
-        enqueue(outgoing)
-        return true
-      })
+    save: (change) => saving(() => save(change))
   }
 }
 
@@ -182,10 +184,10 @@ const makePersonStore = (state: State, enqueue: Enqueue): PersonStore.Service =>
 export const layer: Layer.Layer<Stores | ImportStore> = Layer.syncContext(() => {
   const state = makeState()
   const { enqueue, queue, store } = makeDeliveries(state)
-  const grants = makeGrantStore(state, enqueue)
+  const saveGrant = makeSaveGrant(state, enqueue)
   return Context.make(ApplicationStore, makeApplicationStore(state)).pipe(
-    Context.add(GrantStore, grants),
-    Context.add(ImportStore, makeImportStore(state, grants)),
+    Context.add(GrantStore, makeGrantStore(state, saveGrant)),
+    Context.add(ImportStore, makeImportStore(state, saveGrant)),
     Context.add(SubscriptionStore, makeSubscriptionStore(state)),
     Context.add(RegistrationStore, makeRegistrationStore(state, enqueue)),
     Context.add(PersonStore, makePersonStore(state, enqueue)),

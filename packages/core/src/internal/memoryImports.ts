@@ -3,14 +3,15 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type ApplicationId, ApplicationNotFound } from "../Application.ts"
 import { first } from "../ApplicationSecret.ts"
-import type { GrantStore } from "../Grant.ts"
+import type { Change } from "../Grant.ts"
 import type { ImportStore } from "../ImportStore.ts"
 import { Conflict } from "../Store.ts"
 import { AlreadySubscribed, type Subscription } from "../Subscription.ts"
 import { UserErased } from "../User.ts"
-import { compareAndSet, type State } from "./memoryState.ts"
+import { compareAndSet, saving, type State } from "./memoryState.ts"
 
-export const makeImportStore = (state: State, grants: GrantStore.Service): ImportStore.Service => {
+/** `save` saves a grant in one step, and returns whether it was the next version. */
+export const makeImportStore = (state: State, save: (change: Change) => boolean): ImportStore.Service => {
   const {
     applications,
     erased,
@@ -38,12 +39,14 @@ export const makeImportStore = (state: State, grants: GrantStore.Service): Impor
         passed("application", id)
         return Effect.succeed(true)
       }),
-    // The second part is one step, and nothing comes between the two.
+    // One step: an erasure between grant and tokens would leave the tokens.
     saveGrant: (change, tokens) =>
-      Effect.tap(grants.save(change), () => {
+      saving(() => {
+        if (!save(change)) return false
         for (const token of tokens) {
           if (!importedTokens.has(token.hash)) importedTokens.set(token.hash, token)
         }
+        return true
       }),
     insertSubscription: (subscription, signing) =>
       Effect.suspend((): ReturnType<ImportStore.Service["insertSubscription"]> => {

@@ -262,7 +262,7 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
     "a save accepts any newer version": ["!== next.version - 1", ">= next.version"]
   }),
   ...inCore("Memory.ts", all, {
-    "a grant is saved without its deliveries": ["ofApplication)\n        enqueue(outgoing)", "ofApplication)"],
+    "a grant is saved without its deliveries": ["ofApplication)\n  enqueue(outgoing)", "ofApplication)"],
     "a refused save queues its events": ["if (!compareAndSet(", "enqueue(outgoing)\n      if (!compareAndSet("],
     "a registration is saved without its deliveries": [
       "next)) return false\n      enqueue(outgoing)",

@@ -40,7 +40,7 @@ const advices: ReadonlyArray<readonly [said: RegExp, advice: string]> = [
   [/does not exist/i, "create the database, or correct its name in DATABASE_URL"]
 ]
 
-/** What to do about an error of the server, by its message. */
+/** Advice for an error of the server, by its message. */
 export const adviceForServer = (message: string): string =>
   advices.find(([said]) => said.test(message))?.[1] ??
     "start PostgreSQL; check host, port and sslmode in DATABASE_URL, and the firewall"

@@ -67,7 +67,7 @@ interface Definition<F extends Fields, O extends Schema.Schema.AnyNoContext, R> 
   readonly refuses?: ReadonlyArray<Extract<Status, 404 | 409 | 422>>
   /** Whether it may take longer than other requests, because it copies files. It then has no transaction. */
   readonly isUntimed?: true
-  /** What the audit says about a successful call besides method, path and status. Default: nothing. */
+  /** Detail of a successful call in the audit, besides method, path and status. Default: none. */
   audited?(input: Schema.Struct.Type<F>): string
   /** Runs before the transaction of the change, since it is too long for one. Uninterruptible together with it. */
   before?(input: Schema.Struct.Type<F>): Effect.Effect<void, StoreError, Deliveries>

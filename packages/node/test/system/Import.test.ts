@@ -18,7 +18,7 @@ const users = Array.from({ length: 200 }, (_, place) => 5000 + place)
 const client = { client_id: 700, client_secret: "correct horse battery staple é" }
 const day = "2026-01-01T00:00:00Z"
 
-/** What the former server has. The secret's hash was made by PHP, and no grant comes after its user. */
+/** Records of the former server: grants before their users, and a secret whose hash PHP made. */
 const records: ReadonlyArray<object> = [
   ...users.map((user_id) => ({
     kind: "grant",

@@ -1,4 +1,4 @@
-/** What the pages show of the platform: its name, its links, its icon, and a style sheet in its colour. */
+/** The platform on the pages: its name, links and icon, and a style sheet in its colour. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Platform } from "@startlist/core/Platform"

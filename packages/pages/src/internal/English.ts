@@ -175,7 +175,7 @@ export const texts = {
       `To use ${application} with your account again, you will have to allow it again.`,
     revokeNamed: (application: string) => `Revoke the access of ${application}`
   },
-  /** What a form has done, and what follows. */
+  /** The outcome of a form, and its consequence. */
   notices: {
     revoked: (application: string) =>
       `${application} no longer has access to your account. Its tokens have stopped working. To use it again, you will have to allow it again.`,

@@ -81,7 +81,7 @@ const prepare = async (service: Service, receiver: Receiver) => {
   }
 }
 
-/** What the commands of a case must say, in this order, to answer its question. */
+/** Texts in the output of a case's commands, in order, that answer its question. */
 const answers: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
   "An application has lost access": [
     /^1 +Race Day/m,

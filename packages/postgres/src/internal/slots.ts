@@ -59,7 +59,8 @@ export class SlotPool extends Pg.Pool {
     this.#leaving.add(client)
     client.on("error", end).on("end", end).on("drain", end)
     if (isLost) client.connection.stream.destroy()
-    else if (isAnswered(client)) end()
+    // One that broke before has had its events.
+    if (isAnswered(client) || client.connection.stream.destroyed) end()
   }
 }
 

@@ -25,7 +25,7 @@ export interface Call {
   readonly shared?: Effect.Effect<Judge, unknown>
   /** Whether it changes the subscriptions and signing secrets that a claim shows, or is a claim. A claim reads them last. */
   readonly claims?: "shows" | "is shown"
-  /** Whether a second one does nothing if the first was done, even later. */
+  /** Whether a second one changes nothing if the first was done, and the first nothing if the second was done. */
   readonly isOnce?: boolean
   /** Whether others cannot run at the same time: it is several calls, or its answer leaves the order of theirs open. */
   readonly isAlone?: boolean
@@ -54,7 +54,8 @@ export const saved = (
   save: Effect.Effect<void, unknown>,
   act: (model: StoreModel) => boolean,
   fields: Partial<Call> = {}
-): Call => predicted(tagOf(save), (model) => act(model) ? "success" : "@startlist/core/Conflict", fields)
+): Call =>
+  predicted(tagOf(save), (model) => act(model) ? "success" : "@startlist/core/Conflict", { ...fields, isOnce: true })
 
 /** `seconds` after an instant. */
 export const later = (instant: DateTime.Utc, seconds: number): DateTime.Utc => DateTime.add(instant, { seconds })

@@ -110,8 +110,9 @@ export const runProgram = (
     const measure = ({ call, makeCall }: Prepared) =>
       Effect.gen(function*() {
         const [taken, judged] = yield* measured(call.run)
-        const known = stops.get(makeCall)
-        if (taken.order.length > (known?.order.length ?? 0)) stops.set(makeCall, { ...taken, order: stopsOf(taken) })
+        const { between, order } = stops.get(makeCall) ?? noStops
+        const isLonger = between > 0 === taken.between > 0 ? taken.order.length > order.length : taken.between > 0
+        if (isLonger) stops.set(makeCall, { ...taken, order: stopsOf(taken) })
         judge([judged])
       })
 
@@ -139,7 +140,7 @@ export const runProgram = (
           // A database may still be busy with a statement of the call, which nothing shows from outside. A repetition waits for
           // it, or makes it void.
           if (between > 0 && call.isOnce === true) return yield* measure(prepared)
-          if (between > 0) yield* Effect.sleep(Math.max(10, 4 * millis))
+          if (between > 0) yield* Effect.sleep(Math.max(20, 4 * millis))
           yield* tellApart(by)
           if (models.all.length > 1 || models.all.some((one) => before.every((other) => !one.isLike(other)))) return
         }
@@ -221,6 +222,12 @@ export const runProgram = (
         for (const one of judged) agreeing(moments, [one])
       })
 
+    /** Whether the stops of a call are known. One that had nothing to do did not ask the database. */
+    const areStopsOf = (makeCall: MakeCall): boolean => {
+      const known = stops.get(makeCall)
+      return known !== undefined && (known.between > 0 || [...stops.values()].every(({ between }) => between === 0))
+    }
+
     const perform = ({ are, at, how, isFind, one, others, waits }: Step) =>
       Effect.gen(function*() {
         now = later(now, waits)
@@ -228,7 +235,7 @@ export const runProgram = (
         const first = prepared(one, canFind && isFind ? find : undefined)
         if (first === undefined) return
         const { by, call, makeCall } = first
-        const isKnown = stops.has(makeCall) && models.all.length < 4
+        const isKnown = areStopsOf(makeCall) && models.all.length < 4
         const beside = others.flatMap((other) =>
           prepared(
             are === "different" ? other : { ...other, seed: one.seed },

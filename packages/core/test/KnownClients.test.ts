@@ -1,25 +1,37 @@
 /** A node that has a copy of an application answers as one that has none (laws 2 and 14), and finds it less often. */
 import { describe, expect, it } from "@effect/vitest"
-import { Application, Applications, OAuth, Services } from "@startlist/core"
+import { Application, Applications, Grant, OAuth, Services } from "@startlist/core"
 import { Duration, Effect, Layer, Redacted } from "effect"
 import { type Client, connected, exchange, layer, makeClient, refresh, tokensOf } from "./support/fixture.ts"
 
 /** Another node over the same stores, without copies. */
 const elsewhere = <A, E>(use: Effect.Effect<A, E, OAuth.OAuth>) => Effect.provide(use, Layer.fresh(Services.layer))
 
-/** The number of finds of applications by a node that is used from now on. */
-const counting = <A, E, R>(use: (count: () => number) => Effect.Effect<A, E, R>) =>
+/** The number of finds, of applications and of grants, by a node that is used from now on. */
+const counting = <A, E, R>(
+  use: (count: Readonly<{ applications: number; grants: number }>) => Effect.Effect<A, E, R>
+) =>
   Effect.gen(function*() {
-    const store = yield* Application.ApplicationStore
-    let finds = 0
-    const counted = Layer.succeed(Application.ApplicationStore, {
-      ...store,
-      find: (id) => {
-        finds++
-        return store.find(id)
-      }
-    })
-    return yield* Effect.provide(use(() => finds), Layer.provide(Layer.fresh(Services.layer), counted))
+    const applications = yield* Application.ApplicationStore
+    const grants = yield* Grant.GrantStore
+    const count = { applications: 0, grants: 0 }
+    const counted = Layer.merge(
+      Layer.succeed(Application.ApplicationStore, {
+        ...applications,
+        find: (id) => {
+          count.applications++
+          return applications.find(id)
+        }
+      }),
+      Layer.succeed(Grant.GrantStore, {
+        ...grants,
+        find: (...name) => {
+          count.grants++
+          return grants.find(...name)
+        }
+      })
+    )
+    return yield* Effect.provide(use(count), Layer.provide(Layer.fresh(Services.layer), counted))
   })
 
 const changes: Readonly<
@@ -57,17 +69,41 @@ describe("a refresh", () => {
           let { refreshToken } = yield* refresh(client, first.refreshToken)
           const again = Effect.gen(function*() {
             ;({ refreshToken } = yield* refresh(client, refreshToken))
-            return count()
+            return count.applications
           })
-          expect(count()).toBe(1)
+          expect(count.applications).toBe(1)
           expect(yield* again).toBe(1)
           yield* applications.restore((yield* applications.suspend(client.id)).id)
           expect(yield* again).toBe(2)
           expect(yield* again).toBe(2)
           const impostor = { ...client, secret: Redacted.make("wrong") }
           expect(yield* Effect.flip(refresh(impostor, refreshToken))).toMatchObject({ reason: "unknown" })
-          expect(count()).toBe(3)
+          expect(count.applications).toBe(3)
           expect(yield* again).toBe(3)
+        })
+      )
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("of an unknown token finds its grant once", () =>
+    Effect.gen(function*() {
+      const { client, first, user } = yield* connected
+      const ofNobody = Redacted.make(Redacted.value(first.refreshToken).replace(`_${user.id}_`, "_999_"))
+      const forged = Redacted.make(Redacted.value(first.refreshToken).replace(/.$/, (last) => last === "A" ? "B" : "A"))
+      yield* counting((count) =>
+        Effect.gen(function*() {
+          const finds = (token: Redacted.Redacted<string>) =>
+            Effect.gen(function*() {
+              const before = { ...count }
+              expect(yield* Effect.flip(refresh(client, token))).toMatchObject({ reason: "unknown" })
+              return [count.applications - before.applications, count.grants - before.grants]
+            })
+          yield* refresh(client, first.refreshToken)
+          expect(yield* finds(forged)).toEqual([0, 1])
+          expect(yield* finds(ofNobody)).toEqual([1, 1])
+          yield* Effect.flatMap(Applications.Applications, ({ suspend }) => suspend(client.id))
+          expect(yield* Effect.flip(refresh(client, ofNobody))).toMatchObject({
+            reason: "suspended"
+          })
         })
       )
     }).pipe(Effect.provide(layer)))

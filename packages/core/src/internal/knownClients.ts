@@ -28,14 +28,13 @@ export const certain = <A, E>(use: (isCurrent: IsCurrent) => Effect.Effect<A, E 
 /** Maximum number of copies. */
 const most = 1000
 
-/** Whether the answer may depend on an old copy: without a grant, there is no application to compare. */
-const isUnsure = (error: unknown): boolean =>
-  isOutdated(error) || error instanceof InvalidGrant && error.reason === "unknown"
+/** Whether there may be no grant, and therefore no application to compare a copy with. */
+const isUnknown = (error: unknown): boolean => error instanceof InvalidGrant && error.reason === "unknown"
 
 /**
  * Makes a function that authenticates a client by the copy of its last refresh, and continues. `use` fails as `outdated`
  * before it decides anything, if the application of the grant is not current. Then the application is found, as for a first
- * request; also if the secret is wrong, or `admit` refuses. So no refusal depends on a copy.
+ * request; also if the secret is wrong, `admit` refuses, or there is no grant. So no refusal depends on a copy.
  */
 export const makeWithKnownClient = (withClient: Effect.Effect.Success<typeof makeWithClient>) =>
   Effect.map(Secrets, ({ hash }) => {
@@ -62,7 +61,14 @@ export const makeWithKnownClient = (withClient: Effect.Effect.Success<typeof mak
       const { right: application } = known
       let isChecked = false
       const isCurrent: IsCurrent = ({ application: { version } }) => isChecked ||= version === application.version
-      const used = Effect.catchIf(Effect.catchIf(use(isCurrent), isUnsure, () => found), isOutdated, Effect.die)
+      const used = use(isCurrent).pipe(
+        Effect.catchIf(isOutdated, () => found),
+        Effect.catchIf(
+          (error) => !isChecked && isUnknown(error),
+          (error) => withClient(client, now, () => Effect.fail(error))
+        ),
+        Effect.catchIf(isOutdated, Effect.die)
+      )
       return admit === undefined
         ? used
         : Effect.matchEffect(admit(application), { onFailure: () => found, onSuccess: () => used })

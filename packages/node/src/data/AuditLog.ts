@@ -222,15 +222,9 @@ export const layerAudit: Layer.Layer<Audit.Audit, never, AuditLog> = Layer.effec
 export const partyOf = (column: string): string => `(${column}->>'type' || ':' || coalesce(${column}->>'id', ''))`
 
 /** A row as the driver gives it. */
-interface Row {
+interface Row extends Omit<AuditEntry, "id" | "at"> {
   readonly id: string
   readonly at: string
-  readonly action: string
-  readonly actor: Party
-  readonly subject: Party
-  readonly address: string
-  readonly outcome: Outcome
-  readonly detail: string
 }
 
 const fromRow = ({ at, id, ...row }: Row): AuditEntry => ({

@@ -60,14 +60,19 @@ const inputs = {
   password: (attributes: InputAttributes) => <input type="password" {...attributes} />
 }
 
-/** An input of one line. */
-export const Field = ({ autocomplete, maxLength, required = false, type = "text", value, ...notes }: FieldProps & {
+interface InputProps extends FieldProps {
   readonly type?: keyof typeof inputs
-  readonly autocomplete: string
+  /** Default: `off`. */
+  readonly autocomplete?: string
   readonly required?: boolean
   readonly maxLength?: number
   readonly value?: string
-}) => (
+}
+
+/** An input of one line. */
+export const Field = (
+  { autocomplete = "off", maxLength, required = false, type = "text", value, ...notes }: InputProps
+) => (
   <div class="field">
     <label for={notes.id ?? notes.name}>{notes.label}</label>
     {inputs[type]({

@@ -10,12 +10,11 @@ import type { Database } from "../Database.ts"
 import type { Seal } from "../Seal.ts"
 import { holdPeople } from "./people.ts"
 import {
+  applicationParameters,
   type ApplicationRow,
   type Int8,
-  linksOf,
   millisOf,
   sealedOf,
-  secretsOf,
   signingColumns,
   type SigningRow,
   stateLetterOf,
@@ -54,7 +53,7 @@ export const make = (
           (id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, signing_version, signing_secrets, links,
             first_secret)
         OVERRIDING SYSTEM VALUE
-        VALUES ($7::bigint, 1, $1::bigint, $2::text, $3::json, $4::boolean, $5::json, $6::bigint, 1, $8::json, $9::json,
+        VALUES ($7::bigint, 1, $1::bigint, $2::text, $3::json, $4::boolean, $5::json, $8::bigint, 1, $9::json, $6::json,
           $5::json->0->>0)
         ON CONFLICT (first_secret) DO NOTHING
         RETURNING ${columns}`
@@ -70,10 +69,10 @@ export const make = (
     }
     const save = {
       name: `${p}application_save`,
-      text: `UPDATE ${p}applications SET version = $2::integer, owner_id = $3::bigint, name = $4::text,
-          redirect_uris = $5::json, require_pkce = $6::boolean, secrets = $7::json, state = $8::"char", epoch = $9::integer,
-          links = $10::json, requests_per_minute = $11::integer
-        WHERE id = $1::bigint AND version = $2::integer - 1 RETURNING id`
+      text: `UPDATE ${p}applications SET owner_id = $1::bigint, name = $2::text, redirect_uris = $3::json,
+          require_pkce = $4::boolean, secrets = $5::json, links = $6::json, version = $8::integer, state = $9::"char",
+          epoch = $10::integer, requests_per_minute = $11::integer
+        WHERE id = $7::bigint AND version = $8::integer - 1 RETURNING id`
     }
 
     const findAll = (ids: ReadonlyArray<ApplicationId>) =>
@@ -92,21 +91,17 @@ export const make = (
           (rows) => rows.map(toApplication)
         )
       },
-      insert: ({ createdAt, links, name, ownerId, redirectUris, requirePkce, secrets }, value) =>
+      insert: (given, value) =>
         transaction(Effect.gen(function*() {
+          const { createdAt, ownerId } = given
           if ((yield* query(hold, [ownerId])).length === 0) return yield* new UserErased({ userId: ownerId })
           const [next] = yield* query<{ readonly id: Int8 }>(nextId, [])
           const id = next?.id ?? 0
           const [row] = yield* query<ApplicationRow>(insert, [
-            ownerId,
-            name,
-            JSON.stringify(redirectUris),
-            requirePkce,
-            secretsOf(secrets),
-            millisOf(createdAt),
+            ...applicationParameters(given),
             id,
-            sealedOf(seal, id, [{ ...first, value }]),
-            linksOf(links)
+            millisOf(createdAt),
+            sealedOf(seal, id, [{ ...first, value }])
           ])
           return row ? toApplication(row) : yield* new Conflict()
         })),
@@ -120,32 +115,16 @@ export const make = (
           query(saveSigning, [applicationId, version, sealedOf(seal, applicationId, secrets)]),
           (rows) => rows.length === 1 ? Effect.void : new Conflict()
         ),
-      save: ({
-        epoch,
-        id,
-        links,
-        name,
-        ownerId,
-        redirectUris,
-        requestsPerMinute = null,
-        requirePkce,
-        secrets,
-        state,
-        version
-      }) =>
+      save: (application) =>
         transaction(Effect.gen(function*() {
+          const { epoch, id, ownerId, requestsPerMinute = null, state, version } = application
           if (state !== "ended" && (yield* query(hold, [ownerId])).length === 0) return yield* new Conflict()
           const rows = yield* query(save, [
+            ...applicationParameters(application),
             id,
             version,
-            ownerId,
-            name,
-            JSON.stringify(redirectUris),
-            requirePkce,
-            secretsOf(secrets),
             stateLetterOf[state],
             epoch,
-            linksOf(links),
             requestsPerMinute
           ])
           if (rows.length !== 1) return yield* new Conflict()

@@ -15,11 +15,10 @@ import * as Batch from "./batch.ts"
 import { holdPeople } from "./people.ts"
 import { partyColumns } from "./registrationStore.ts"
 import {
+  applicationParameters,
   type Int8,
-  linksOf,
   millisOf,
   sealedOf,
-  secretsOf,
   stateLetterOf,
   toApplicationId,
   toFingerprint,
@@ -73,8 +72,8 @@ export const make = (
       `INSERT INTO ${p}applications (id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at,
           signing_version, signing_secrets, links, state, epoch, requests_per_minute)
         OVERRIDING SYSTEM VALUE
-        VALUES ($1::bigint, $2::integer, $3::bigint, $4::text, $5::json, $6::boolean, $7::json, $8::bigint,
-          1, $9::json, $10::json, $11::"char", $12::integer, $13::integer)
+        VALUES ($7::bigint, $8::integer, $1::bigint, $2::text, $3::json, $4::boolean, $5::json, $9::bigint,
+          1, $10::json, $6::json, $11::"char", $12::integer, $13::integer)
         ON CONFLICT (id) DO NOTHING RETURNING id`
     )
     const insertTokens = Batch.statement(
@@ -129,24 +128,18 @@ export const make = (
     return {
       insertApplication: (application, value) =>
         transaction(Effect.gen(function*() {
-          const { createdAt, epoch, id, links, name, ownerId, redirectUris, requirePkce, secrets, state, version } =
-            application
+          const { createdAt, epoch, id, ownerId, requestsPerMinute = null, state, version } = application
           if (!(yield* isHeld(ownerId))) return yield* new UserErased({ userId: ownerId })
           yield* pass(database, "applications", id)
           const rows = yield* query(insertApplication, [
+            ...applicationParameters(application),
             id,
             version,
-            ownerId,
-            name,
-            JSON.stringify(redirectUris),
-            requirePkce,
-            secretsOf(secrets),
             millisOf(createdAt),
             sealedOf(seal, id, [{ ...first, value }]),
-            linksOf(links),
             stateLetterOf[state],
             epoch,
-            application.requestsPerMinute ?? null
+            requestsPerMinute
           ])
           return rows.length === 1
         })),

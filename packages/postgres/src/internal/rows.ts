@@ -85,10 +85,17 @@ export const toApplication = (row: ApplicationRow): Application => ({
   createdAt: toInstant(row.created_at)
 })
 
-export const linksOf = (links: Links | undefined): string | null => links === undefined ? null : JSON.stringify(links)
-
-export const secretsOf = (secrets: Application["secrets"]): string =>
-  JSON.stringify(secrets.map(({ expiresAt, hash, number }) => [hash, millisOrNull(expiresAt), number]))
+/** The parameters $1 to $6 of each statement that writes an application. */
+export const applicationParameters = (
+  { links, name, ownerId, redirectUris, requirePkce, secrets }: Omit<Application, "id" | "version" | "state" | "epoch">
+): ReadonlyArray<string | number | boolean | null> => [
+  ownerId,
+  name,
+  JSON.stringify(redirectUris),
+  requirePkce,
+  JSON.stringify(secrets.map(({ expiresAt, hash, number }) => [hash, millisOrNull(expiresAt), number])),
+  links === undefined ? null : JSON.stringify(links)
+]
 
 const objectTypes = { r: "registration", a: "athlete", o: "organizer" } as const
 type ObjectLetter = keyof typeof objectTypes

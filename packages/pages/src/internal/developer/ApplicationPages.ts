@@ -6,17 +6,15 @@ import type { Application, Settings } from "@startlist/core/Application"
 import { Applications, type Created } from "@startlist/core/Applications"
 import { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
-import type { Secrets } from "@startlist/core/Secrets"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { redirect } from "@startlist/http/Http"
-import { type Audit, uninterrupted } from "@startlist/core/Audit"
+import { uninterrupted } from "@startlist/core/Audit"
 import * as OwnerLimits from "@startlist/http/OwnerLimits"
 import { get, parseClientId, readOnce, write } from "@startlist/http/Parameters"
 import { NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import type { FailureLimit } from "@startlist/http/FailureLimit"
-import type { Authentication } from "../../Authentication.ts"
 import * as Forms from "../Forms.ts"
 import * as Page from "../Page.ts"
 import { ApplicationsView, type Refused } from "./ApplicationsView.tsx"
@@ -32,15 +30,7 @@ const pageSize = 50
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  | Applications
-  | Audit
-  | Authentication
-  | FailureLimit
-  | HttpConfig
-  | OAuth
-  | Secrets
-  | SentDeliveries
-  | Subscriptions
+  Owner.Services | FailureLimit | OAuth
 > = Effect.gen(function*() {
   const applications = yield* Applications
   const sent = yield* SentDeliveries

@@ -73,9 +73,7 @@ const InstantField = ({ value, ...field }: {
   readonly required?: boolean
   readonly value: string
   readonly problem?: string | undefined
-}) => (
-  <Field {...field} type="datetime-local" autocomplete="off" value={value.trim().replace(" ", "T").replace("Z", "")} />
-)
+}) => <Field {...field} type="datetime-local" value={value.trim().replace(" ", "T").replace("Z", "")} />
 
 const SearchForm = ({ context: { application, frame }, typed }: {
   readonly context: ApplicationContext
@@ -87,7 +85,7 @@ const SearchForm = ({ context: { application, frame }, typed }: {
       <summary>{words.search}</summary>
       <form method="get" action={`${pathOf(frame, application)}/deliveries`}>
         {typed.state === "" ? null : <input type="hidden" name="state" value={typed.state} />}
-        <Field name="text" label={words.text} hint={words.textHint} autocomplete="off" value={typed.text} />
+        <Field name="text" label={words.text} hint={words.textHint} value={typed.text} />
         <InstantField name="since" label={words.since} value={typed.since} />
         <InstantField name="until" label={words.until} value={typed.until} />
         <button type="submit">{words.find}</button>

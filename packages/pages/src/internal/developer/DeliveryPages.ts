@@ -10,11 +10,8 @@ import { type Delivery, DeliveryId, State } from "@startlist/core/Delivery"
 import { body, toSeconds } from "@startlist/core/Event"
 import type { Subscription } from "@startlist/core/Subscription"
 import { DeliveryView, type Sent } from "./DeliveryView.tsx"
-import type { HttpConfig } from "@startlist/http/HttpConfig"
-import type { Audit } from "@startlist/core/Audit"
 import { Applications } from "@startlist/core/Applications"
 import { Deliveries } from "@startlist/core/Deliveries"
-import type { Secrets } from "@startlist/core/Secrets"
 import type { StoreError } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { redirect } from "@startlist/http/Http"
@@ -23,7 +20,6 @@ import { get, readOnce } from "@startlist/http/Parameters"
 import { NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import type { FailureLimit } from "@startlist/http/FailureLimit"
-import type { Authentication } from "../../Authentication.ts"
 import * as Page from "../Page.ts"
 import { countLimit, type Counts, DeliveriesView, everything, listUrl, type Typed } from "./DeliveriesView.tsx"
 import * as Owner from "./Owner.tsx"
@@ -87,15 +83,7 @@ const parseInstant = (typed: string): Option.Option<DateTime.Utc> => {
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  | Applications
-  | Audit
-  | Authentication
-  | Deliveries
-  | FailureLimit
-  | HttpConfig
-  | Secrets
-  | SentDeliveries
-  | Subscriptions
+  Owner.Services | Deliveries | FailureLimit
 > = Effect.gen(function*() {
   const applications = yield* Applications
   const deliveries = yield* Deliveries

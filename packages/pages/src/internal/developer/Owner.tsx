@@ -82,12 +82,18 @@ export interface OwnerPages {
   ) => Effect.Effect<void>
 }
 
+/** What all developer pages need. */
+export type Services =
+  | Applications
+  | Audit
+  | Authentication
+  | HttpConfig
+  | Secrets
+  | SentDeliveries
+  | Subscriptions
+
 /** Access by the sign-in of the server. */
-export const make: Effect.Effect<
-  OwnerPages,
-  never,
-  Applications | Audit | Authentication | HttpConfig | Secrets | SentDeliveries | Subscriptions
-> = Effect.gen(function*() {
+export const make: Effect.Effect<OwnerPages, never, Services> = Effect.gen(function*() {
   const applications = yield* Applications
   const sent = yield* SentDeliveries
   const subscriptions = yield* Subscriptions

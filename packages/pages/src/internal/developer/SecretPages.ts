@@ -9,29 +9,20 @@ import * as Option from "effect/Option"
 import type { ApplicationId, SigningSecrets } from "@startlist/core/Application"
 import { live } from "@startlist/core/ApplicationSecret"
 import { Applications, type Registered } from "@startlist/core/Applications"
-import { type Audit, uninterrupted } from "@startlist/core/Audit"
+import { uninterrupted } from "@startlist/core/Audit"
 import { Policy } from "@startlist/core/Policy"
-import type { Secrets } from "@startlist/core/Secrets"
-import type { Subscriptions } from "@startlist/core/Subscriptions"
 import type { Response } from "@startlist/http/Http"
 import { redirect } from "@startlist/http/Http"
-import type { HttpConfig } from "@startlist/http/HttpConfig"
 import { get } from "@startlist/http/Parameters"
 import { Malformed, NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
-import type { Authentication } from "../../Authentication.ts"
 import * as Forms from "../Forms.ts"
 import * as Page from "../Page.ts"
 import * as Owner from "./Owner.tsx"
 import { SecretsView, SecretView, SigningView } from "./SecretViews.tsx"
-import type { SentDeliveries } from "./SentDeliveries.ts"
 
 /** The routes of secrets. */
-export const make: Effect.Effect<
-  ReadonlyArray<Route>,
-  never,
-  Applications | Audit | Authentication | HttpConfig | Secrets | SentDeliveries | Subscriptions
-> = Effect.gen(function*() {
+export const make: Effect.Effect<ReadonlyArray<Route>, never, Owner.Services> = Effect.gen(function*() {
   const applications = yield* Applications
   const policy = yield* Policy
   const owner = yield* Owner.make

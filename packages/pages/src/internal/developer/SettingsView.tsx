@@ -69,7 +69,6 @@ export const SettingsFields = ({ locale, problem, values }: Props) => {
         hint={settings.nameHint}
         required
         maxLength={100}
-        autocomplete="off"
         value={values.name}
         problem={problemOf("name")}
       />
@@ -87,7 +86,6 @@ export const SettingsFields = ({ locale, problem, values }: Props) => {
           label={settings[name]}
           hint={settings.linkHint}
           maxLength={255}
-          autocomplete="off"
           value={values.links?.[name] ?? ""}
           problem={problemOf(field)}
         />
@@ -121,7 +119,6 @@ const Ending = ({ context: { application, frame, signedIn }, endFields, wrongNam
             name="name"
             label={ending.typeName(application.name)}
             required
-            autocomplete="off"
             value={wrongName ?? ""}
             problem={wrongName === undefined ? undefined : ending.wrongName(application.name)}
           />

@@ -5,11 +5,9 @@ import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import type { Application } from "@startlist/core/Application"
-import type { Applications } from "@startlist/core/Applications"
-import { type Audit, uninterrupted } from "@startlist/core/Audit"
+import { uninterrupted } from "@startlist/core/Audit"
 import { Deliveries } from "@startlist/core/Deliveries"
 import { Policy } from "@startlist/core/Policy"
-import type { Secrets } from "@startlist/core/Secrets"
 import { Text } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import type { FailureLimit } from "@startlist/http/FailureLimit"
@@ -19,25 +17,15 @@ import * as OwnerLimits from "@startlist/http/OwnerLimits"
 import { get, type Parameters } from "@startlist/http/Parameters"
 import { Malformed, NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
-import type { Authentication } from "../../Authentication.ts"
 import * as Page from "../Page.ts"
 import * as Owner from "./Owner.tsx"
-import type { SentDeliveries } from "./SentDeliveries.ts"
 import { type WebhookProblem, WebhookView } from "./WebhookView.tsx"
 
 /** The routes of subscriptions and test events. */
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  | Applications
-  | Audit
-  | Authentication
-  | Deliveries
-  | FailureLimit
-  | HttpConfig
-  | Secrets
-  | SentDeliveries
-  | Subscriptions
+  Owner.Services | Deliveries | FailureLimit
 > = Effect.gen(function*() {
   const deliveries = yield* Deliveries
   const subscriptions = yield* Subscriptions

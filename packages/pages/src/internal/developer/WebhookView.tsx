@@ -40,7 +40,6 @@ const Subscribing = ({ context: { application, frame, signedIn }, problem }: {
           hint={webhook.callbackHint}
           required
           maxLength={255}
-          autocomplete="off"
           value={problem?.callbackUrl ?? ""}
           summary={wrong === "callback_url" ? "webhook-problem" : undefined}
         />
@@ -50,7 +49,6 @@ const Subscribing = ({ context: { application, frame, signedIn }, problem }: {
           hint={webhook.verifyTokenHint}
           required
           maxLength={1000}
-          autocomplete="off"
           summary={wrong === "verify_token" ? "webhook-problem" : undefined}
         />
         <button type="submit" name="action" value="create">{webhook.subscribe}</button>

@@ -50,7 +50,8 @@ const rows: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string
     "0002_audit_append_only": [],
     "0003_autovacuum": [],
     "0004_limits": [],
-    "0005_session_origins": []
+    "0005_session_origins": [],
+    "0006_late_entries": []
   }
 }
 

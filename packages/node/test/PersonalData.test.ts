@@ -117,6 +117,45 @@ it.scopedLive(
     })
 )
 
+it.scopedLive("an audit entry that comes during or after the erasure of its person has no address", () =>
+  Effect.gen(function*() {
+    const service = yield* InProcessService.make()
+    const pool = service.database.admin
+    yield* Effect.promise(async () => {
+      const [athlete, other] = [await createUser(service, "athlete"), await createUser(service, "athlete")]
+      const add = (to: Pick<Pool, "query">, id: number) =>
+        to.query(
+          `INSERT INTO startlist_audit (at, action, actor, subject, address, detail)
+            VALUES (1, 'late', $1::json, '{"type":"unknown"}', '192.0.2.1', '')`,
+          [{ type: "user", id }]
+        )
+      const addresses = async () => {
+        const { rows } = await pool.query("SELECT address FROM startlist_audit WHERE action = 'late' ORDER BY id")
+        return rows.map(({ address }) => address)
+      }
+      const waiting = (lock: string) =>
+        eventually(
+          () => pool.query("SELECT FROM pg_locks WHERE NOT granted AND mode = $1", [lock]),
+          ({ rowCount }) => rowCount === 1
+        )
+      const [early, late] = [await pool.connect(), await pool.connect()]
+      await early.query("BEGIN")
+      await add(early, athlete.id)
+      const erasing = operate(service, "DELETE", `/users/${athlete.id}`)
+      await waiting("ExclusiveLock")
+      const adding = add(late, athlete.id)
+      await waiting("ShareLock")
+      await early.query("COMMIT")
+      await adding
+      expect((await erasing).status).toBe(204)
+      await add(pool, athlete.id)
+      await add(pool, other.id)
+      expect(await addresses()).toEqual(["", "", "", "192.0.2.1"])
+      early.release()
+      late.release()
+    })
+  }))
+
 /** A receiver that fails, and repeats the request in its response. */
 const echo: Behaviour = ({ body }, response) => void response.writeHead(500, { "content-type": "text/plain" }).end(body)
 

@@ -9,6 +9,7 @@ import type { UserId } from "@startlist/core/User"
 import { Database } from "@startlist/postgres/Database"
 import { Users } from "@startlist/postgres/Users"
 import { partyOf } from "../data/AuditLog.ts"
+import { auditLock } from "../data/ServiceTables.ts"
 
 /** There is no such user. */
 export class UserNotFound extends Data.TaggedError("@startlist/node/UserNotFound")<{ readonly userId: UserId }> {}
@@ -35,6 +36,8 @@ const make = Effect.gen(function*() {
 
   const removePassword = statement("password", `DELETE FROM ${p}passwords WHERE user_id = $1::bigint`)
   const removeSessions = statement("sessions", `DELETE FROM ${p}sessions WHERE user_id = $1::bigint`)
+  // Waits for entries on their way: the next statement sees them.
+  const holdAudit = statement("hold_audit", `SELECT pg_advisory_xact_lock(${auditLock(p)})::text`)
   const clearAudit = statement(
     "audit",
     `UPDATE ${p}audit SET address = '' WHERE address <> '' AND actor->>'type' <> 'operator'
@@ -47,6 +50,7 @@ const make = Effect.gen(function*() {
       yield* personalData.erase(id)
       yield* query(removePassword, [id])
       yield* query(removeSessions, [id])
+      yield* query(holdAudit, [])
       yield* query(clearAudit, [String(id)])
     }))
   )

@@ -93,6 +93,35 @@ const origins = (p: string): ReadonlyArray<string> => [
   `ALTER TABLE ${p}sessions ADD COLUMN device text NOT NULL DEFAULT '', ADD COLUMN network text NOT NULL DEFAULT ''`
 ]
 
+/** Shared by entries about people. An erasure has it alone while it clears their addresses. */
+export const auditLock = (p: string): string => `hashtextextended('${p}audit', 0)`
+
+/**
+ * `0006`: an entry about somebody who was erased has no address, even if it comes late. The trigger waits for an erasure in
+ * progress; its second statement sees it.
+ */
+const lateEntries = (p: string): ReadonlyArray<string> => {
+  const userOf = (party: string) => `CASE ${party}->>'type' WHEN 'user' THEN (${party}->>'id')::bigint END`
+  return [
+    `CREATE FUNCTION ${p}audit_forgets() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      PERFORM pg_advisory_xact_lock_shared(${auditLock(p)});
+      IF EXISTS (
+        SELECT FROM ${p}people
+          WHERE user_id IN (${userOf("NEW.actor")}, ${userOf("NEW.subject")}) AND erased_at IS NOT NULL
+      ) THEN
+        NEW.address := '';
+      END IF;
+      RETURN NEW;
+    END
+  $$`,
+    `CREATE TRIGGER ${p}audit_forgets BEFORE INSERT ON ${p}audit FOR EACH ROW
+    WHEN (NEW.address <> '' AND NEW.actor->>'type' <> 'operator'
+      AND 'user' IN (NEW.actor->>'type', NEW.subject->>'type'))
+    EXECUTE FUNCTION ${p}audit_forgets()`
+  ]
+}
+
 const statements = (texts: ReadonlyArray<string>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.forEach(texts, (text) => sql.unsafe(text), { discard: true }))
 
@@ -104,7 +133,8 @@ export const migrations = (prefix: string = defaultPrefix): MigrationSet => ({
     "0002_audit_append_only": { run: statements(appendOnly(prefix)), changes: `${prefix}audit` },
     "0003_autovacuum": { run: statements(autovacuum(prefix)) },
     "0004_limits": { run: statements(limits(prefix)) },
-    "0005_session_origins": { run: statements(origins(prefix)), changes: `${prefix}sessions` }
+    "0005_session_origins": { run: statements(origins(prefix)), changes: `${prefix}sessions` },
+    "0006_late_entries": { run: statements(lateEntries(prefix)), changes: `${prefix}audit` }
   }
 })
 
@@ -116,6 +146,6 @@ export const embedded = (): Required<Pick<Embedded.Options, "image" | "migration
   migrations: [migrations()],
   image: {
     folder: join(dirname(createRequire(import.meta.url).resolve("@startlist/node/package.json")), "dist"),
-    fingerprint: [...initial(""), ...appendOnly(""), ...autovacuum(""), ...limits(""), ...origins("")].join(";")
+    fingerprint: [initial, appendOnly, autovacuum, limits, origins, lateEntries].flatMap((step) => step("")).join(";")
   }
 })

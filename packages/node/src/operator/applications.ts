@@ -38,6 +38,10 @@ const showApplication = (application: Application.Application): typeof Applicati
   logo: application.links?.logo ?? null
 })
 
+/** Answers with the application that `use` returns. */
+const shown = <E, R>(use: (service: Applications.Service) => Effect.Effect<Application.Application, E, R>) =>
+  Effect.map(Effect.flatMap(Applications, use), showApplication)
+
 const settings = {
   name: saying(Application.Settings.fields.name, "must be text of 1 to 100 characters, without spaces around it"),
   redirect_uris: saying(Schema.Array(Words), "must be an array of redirect URIs"),
@@ -104,15 +108,16 @@ const findOwner = (call: Call, email: string) =>
     return yield* new CommandFailed({ message: `there is no user with the e-mail address ${email}` })
   })
 
-const settingFlags = {
-  redirect_uris: {
-    name: "redirect-uri",
-    about: "URL to which users may be sent back; you can repeat this option"
-  },
-  require_pkce: "whether the application must use PKCE (RFC 7636)",
+const linkTexts = {
   website: "https URL of the website, shown on the consent page",
   privacy_policy: "https URL of the privacy policy, shown on the consent page",
   logo: "https URL of an image, shown on the consent page"
+}
+
+const settingFlags = {
+  redirect_uris: { name: "redirect-uri", about: "URL to which users may be sent back; you can repeat this option" },
+  require_pkce: "whether the application must use PKCE (RFC 7636)",
+  ...linkTexts
 }
 
 const givenLinks = { website: optional(Words), privacy_policy: optional(Words), logo: optional(Words) }
@@ -161,7 +166,7 @@ const getApplication = operation({
   input: { client_id: ApplicationId },
   output: ApplicationRecord,
   refuses: [404],
-  run: ({ client_id }) => Effect.map(Effect.flatMap(Applications, ({ find }) => find(client_id)), showApplication)
+  run: ({ client_id }) => shown(({ find }) => find(client_id))
 })
 
 const changeApplication = operation({
@@ -179,16 +184,14 @@ const changeApplication = operation({
   output: ApplicationRecord,
   refuses: [404, 422],
   run: ({ client_id, name, owner_id, redirect_uris, require_pkce, ...links }) =>
-    Effect.map(
-      Effect.flatMap(Applications, ({ change }) =>
-        change(client_id, {
-          ...(owner_id === undefined ? {} : { ownerId: owner_id }),
-          ...(name === undefined ? {} : { name }),
-          ...(redirect_uris === undefined ? {} : { redirectUris: redirect_uris }),
-          ...(require_pkce === undefined ? {} : { requirePkce: require_pkce }),
-          links: readLinks(links)
-        })),
-      showApplication
+    shown(({ change }) =>
+      change(client_id, {
+        ...(owner_id === undefined ? {} : { ownerId: owner_id }),
+        ...(name === undefined ? {} : { name }),
+        ...(redirect_uris === undefined ? {} : { redirectUris: redirect_uris }),
+        ...(require_pkce === undefined ? {} : { requirePkce: require_pkce }),
+        links: readLinks(links)
+      })
     )
 })
 
@@ -215,10 +218,7 @@ const update = command({
       : Effect.flatMap(findOwner(call, owner_email), (owner_id) => call(changeApplication, { ...given, owner_id }))
 })
 
-const RequestsPerMinute = saying(
-  Schema.Int.pipe(Schema.between(1, 1_000_000)),
-  "must be an integer from 1 to 1000000"
-)
+const RequestsPerMinute = saying(Schema.Int.pipe(Schema.between(1, 1_000_000)), "must be an integer from 1 to 1000000")
 
 const limitApplication = operation({
   request: "POST /applications/{client_id}/limit",
@@ -226,20 +226,13 @@ const limitApplication = operation({
   description:
     "Limits the requests of the application in a minute, over all nodes. Further ones get 429 and `Retry-After`. "
     + "`null` removes the limit.",
-  input: {
-    client_id: ApplicationId,
-    requests_per_minute: Schema.NullOr(RequestsPerMinute)
-  },
+  input: { client_id: ApplicationId, requests_per_minute: Schema.NullOr(RequestsPerMinute) },
   output: ApplicationRecord,
   refuses: [404],
   audited: ({ requests_per_minute }) =>
     requests_per_minute === null ? "no limit" : `${requests_per_minute} requests per minute`,
   run: ({ client_id, requests_per_minute }) =>
-    Effect.map(
-      Effect.flatMap(Applications, ({ limitRequests }) =>
-        limitRequests(client_id, Option.fromNullable(requests_per_minute))),
-      showApplication
-    )
+    shown(({ limitRequests }) => limitRequests(client_id, Option.fromNullable(requests_per_minute)))
 })
 
 const limit = command({
@@ -250,11 +243,7 @@ const limit = command({
     requests_per_minute: "maximum number of requests in a minute, over all nodes",
     remove: { about: "removes the limit", type: "switch" }
   },
-  input: {
-    client_id: ApplicationId,
-    requests_per_minute: optional(RequestsPerMinute),
-    remove: optional(Flag)
-  },
+  input: { client_id: ApplicationId, requests_per_minute: optional(RequestsPerMinute), remove: optional(Flag) },
   ask: ({ client_id, remove = false, requests_per_minute }, call) =>
     remove === (requests_per_minute === undefined)
       ? call(limitApplication, { client_id, requests_per_minute: requests_per_minute ?? null })
@@ -273,7 +262,7 @@ const suspendApplication = operation({
   input: { client_id: ApplicationId },
   output: ApplicationRecord,
   refuses: [404],
-  run: ({ client_id }) => Effect.map(Effect.flatMap(Applications, ({ suspend }) => suspend(client_id)), showApplication)
+  run: ({ client_id }) => shown(({ suspend }) => suspend(client_id))
 })
 
 const restoreApplication = operation({
@@ -288,7 +277,7 @@ const restoreApplication = operation({
   input: { client_id: ApplicationId },
   output: ApplicationRecord,
   refuses: [404],
-  run: ({ client_id }) => Effect.map(Effect.flatMap(Applications, ({ restore }) => restore(client_id)), showApplication)
+  run: ({ client_id }) => shown(({ restore }) => restore(client_id))
 })
 
 const revokeAllGrants = operation({
@@ -330,17 +319,17 @@ export const applications = {
   texts: {
     ...secretTexts,
     applications: ["One page, newest first", undefined],
-    logo: ["https URL of an image, shown on the consent page", "https://race-day.example/logo.png"],
+    logo: [linkTexts.logo, "https://race-day.example/logo.png"],
     name: ["Name that users see", "Race Day"],
     owner_id: ["The platform user who owns the application", 41],
-    privacy_policy: ["https URL of the privacy policy, shown on the consent page", "https://race-day.example/privacy"],
+    privacy_policy: [linkTexts.privacy_policy, "https://race-day.example/privacy"],
     redirect_uris: ["URLs to which users may be sent back: https, or http on localhost; at most 20", [
       "https://race-day.example/callback"
     ]],
     requests_per_minute: ["Maximum number of requests in a minute. `null`: no limit", 600],
     require_pkce: ["Whether authorization requests without PKCE are refused", true],
     "Application.state": ["`active`, `suspended` by an operator, or `ended`", "active"],
-    website: ["https URL of the website, shown on the consent page", "https://race-day.example"]
+    website: [linkTexts.website, "https://race-day.example"]
   },
   members: {
     createApplication,

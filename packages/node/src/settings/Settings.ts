@@ -9,7 +9,6 @@ import * as Option from "effect/Option"
 import * as Policy from "@startlist/core/Policy"
 import * as PlatformColor from "@startlist/pages/PlatformColor"
 import * as Otlp from "./Otlp.ts"
-import type { Values } from "./Setting.ts"
 import * as Setting from "./Setting.ts"
 
 /** Minimum of `AUDIT_RETENTION`: an entry can be removed only when it is this much older than the newest one. */
@@ -19,7 +18,6 @@ export const auditFloor = Duration.days(30)
 export type Role = "api" | "worker"
 
 const { optional, setting } = Setting
-
 const { documented } = Policy
 
 /** The table. */
@@ -304,7 +302,7 @@ export const settings = {
 }
 
 /** The values of all settings. */
-export type Given = Values<typeof settings> & { readonly otlp: Otlp.Otlp }
+export type Given = Setting.Values<typeof settings> & { readonly otlp: Otlp.Otlp }
 
 /** A message about settings that are valid but contradict each other. */
 export const contradiction = (given: Given): Option.Option<string> => {
@@ -339,9 +337,7 @@ export const contradiction = (given: Given): Option.Option<string> => {
     return Option.some("PROCESSES: more than 1 needs DATABASE_URL, since the embedded database belongs to one process")
   }
   if (given.processes !== 1 && !given.roles.has("api")) {
-    return Option.some(
-      "PROCESSES: needs the role api, and ROLES does not contain it. Add api or remove PROCESSES."
-    )
+    return Option.some("PROCESSES: needs the role api, and ROLES does not contain it. Add api or remove PROCESSES.")
   }
   if (given.callbackTraceparent && Option.isNone(given.otlp.traces)) {
     return Option.some("CALLBACK_TRACEPARENT: needs traces. Set OTEL_EXPORTER_OTLP_ENDPOINT, or remove it.")

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import type { User } from "@startlist/core/User"
-import { same, tagOf } from "./expecting.ts"
+import { holds, same, tagOf } from "./expecting.ts"
 import type { Fixture } from "./fixture.ts"
 import type { StoreModel } from "./storeModel.ts"
 
@@ -112,3 +112,7 @@ export type MakeCall = (subjects: Subjects, by: Fixture, draw: Draw) => Call | u
 export const optional = Option.fromNullable
 
 export const applicationOf = ({ model: { applications } }: Subjects, draw: Draw) => draw.of(applications.values())
+
+/** Checks that an identifier is above all others, as every new one is. */
+export const isNew = (id: number, others: Iterable<number>): void =>
+  holds(id > Math.max(0, ...others), `identifier ${id} is a new one`)

@@ -11,7 +11,7 @@ import { atOnce, interrupted as interruptedAtRandom, inTheMiddle, measured, noSt
 import type { Handles } from "./stage.ts"
 import { interruptAt } from "./stepping.ts"
 import { type Call, type Judge, later, type MakeCall, makeDraw, type Part, type Subjects } from "./storeCall.ts"
-import { claim } from "./storeCalls.ts"
+import { claim } from "./queueCalls.ts"
 import { beginningOf } from "./storeThemes.ts"
 import { deliveriesOf, everything, find } from "./storeFinds.ts"
 import { StoreModel } from "./storeModel.ts"

@@ -1,22 +1,16 @@
 /** The themes of random programs: their calls, and the frequency of each. */
+import { again, cancel, claim, enqueue, purge, release, settle } from "./queueCalls.ts"
 import type { MakeCall, Part } from "./storeCall.ts"
 import {
-  again,
-  cancel,
-  claim,
-  enqueue,
   insertApplication,
   insertRegistration,
   insertSubscription,
-  purge,
-  release,
   removeSubscription,
   saveApplication,
   saveGrant,
   saveRegistration,
   saveSigningSecrets,
-  saveSubscription,
-  settle
+  saveSubscription
 } from "./storeCalls.ts"
 
 /**

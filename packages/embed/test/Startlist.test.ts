@@ -4,6 +4,7 @@ import { Startlist } from "@startlist/embed"
 import { NodeSecrets } from "@startlist/http"
 import { ScriptedCallbacks } from "@startlist/testing"
 import { Duration, Effect, Layer } from "effect"
+import { createHash } from "node:crypto"
 import { afterEach, describe, expect, expectTypeOf, it, vi } from "vitest"
 import { send } from "../../http/test/support/BindingLaws.ts"
 import { formsOf, urlencoded } from "../../pages/test/support/Browser.ts"
@@ -247,6 +248,60 @@ describe("Startlist.make", () => {
     } finally {
       vi.useRealTimers()
     }
+  })
+
+  it("imports lines and objects of a former server, whose clients go on with their tokens", async () => {
+    const startlist = await start()
+    const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
+    const created_at = new Date("2026-01-01")
+    const expires_at = "2100-01-01T00:00:00Z"
+    const records = [
+      {
+        kind: "application",
+        client_id: 700,
+        name: "Race Day",
+        owner_id: 7,
+        redirect_uris: ["https://app.test/back"],
+        secret_hash: sha256("former secret"),
+        created_at
+      },
+      JSON.stringify({
+        kind: "grant",
+        client_id: 700,
+        user_id: 8,
+        scope: "read",
+        granted_at: created_at,
+        access_tokens: [{ hash: sha256("former_token"), created_at, expires_at }]
+      }),
+      { kind: "user", id: 9, role: "athlete", email: "eve@club.example" },
+      "{",
+      { kind: "registration", id: 1, athlete_id: 99 }
+    ]
+    const stream = async function*() {
+      yield* records
+    }
+    const none = { added: 0, updated: 0, unchanged: 0, refused: 0 }
+    const report = {
+      counts: {
+        application: { ...none, added: 1 },
+        registration: { ...none, refused: 1 },
+        subscription: none,
+        grant: { ...none, added: 1 }
+      },
+      refused: [
+        { line: 3, message: "kind: users are not imported here, because the embedding server has its own" },
+        { line: 4, message: "it is not a JSON object" },
+        { line: 5, message: "athlete_id: there is no user 99" }
+      ]
+    }
+    expect(await startlist.import(records, { dryRun: true })).toEqual(report)
+    expect(await startlist.applications.find(700)).toBeUndefined()
+    expect(await startlist.import(stream())).toEqual(report)
+    expect(await startlist.check("Bearer former_token")).toMatchObject({ access: { applicationId: 700, userId: 8 } })
+    expect(await startlist.import(records)).toMatchObject({
+      counts: { application: { added: 0, unchanged: 1 }, grant: { added: 0, unchanged: 1 } }
+    })
+    await expect(startlist.import("{}")).rejects.toThrow("must be lines")
   })
 
   it("needs `authentication` only with pages", async () => {

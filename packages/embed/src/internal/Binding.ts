@@ -5,11 +5,16 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import { ApplicationId } from "@startlist/core/Application"
 import { Applications, type Registered } from "@startlist/core/Applications"
 import { Deliveries } from "@startlist/core/Deliveries"
 import { DeliveryId } from "@startlist/core/Delivery"
 import { Sequence, Updates } from "@startlist/core/Event"
+import * as Import from "@startlist/core/Import"
+import * as ImportLines from "@startlist/core/ImportLines"
+import * as ImportRecord from "@startlist/core/ImportRecord"
+import { ImportStore } from "@startlist/core/ImportStore"
 import { OAuth } from "@startlist/core/OAuth"
 import { PersonalData } from "@startlist/core/PersonalData"
 import { emptyUpdates, type Registration, RegistrationId } from "@startlist/core/Registration"
@@ -88,8 +93,49 @@ const impossibleParty = ({ athleteId, clubId, organizerId, platformUserId }: Pla
 const toRegistration = (registration: Registration) =>
   ({ ok: true, registration: Plain.toRegistration(registration) }) as const
 
+/** What an import needs. */
+type Ports = Exclude<Effect.Effect.Context<ReturnType<typeof Import.make>>, ImportStore>
+
+/** Records that are imported at the same time. Requests keep connections of the store. */
+const concurrency = 4
+
+/** An import over the given ports, if the stores have an `ImportStore`. */
+const makeImport = (run: Run): Effect.Effect<Calls["import"], never, Ports> =>
+  Effect.gen(function*() {
+    const store = yield* Effect.serviceOption(ImportStore)
+    const ports = yield* Effect.context<Ports>()
+    return async (records, { dryRun = false } = {}) => {
+      if (Option.isNone(store)) throw new TypeError("stores: they have no ImportStore, so they cannot import")
+      if (typeof records === "string") throw new TypeError("records: must be lines, not one text")
+      const refused: Array<ImportLines.Refused> = []
+      const imported = Effect.gen(function*() {
+        const { add } = yield* Import.make({ dryRun })
+        const lines = ImportLines.make<ImportRecord.Record>({
+          readers: ImportRecord.readers,
+          passes: [["application"], ["registration", "subscription", "grant"]],
+          add,
+          onRefused: (line) => Effect.sync(() => refused.push(line))
+        })
+        const [addApplication, addOther] = [lines.add(0), lines.add(1)]
+        const each = async function*() {
+          yield* records
+        }
+        // An application is there before the next record is read.
+        yield* Stream.fromAsyncIterable(each(), (cause) => cause).pipe(
+          Stream.orDie,
+          Stream.zipWithIndex,
+          Stream.mapEffect((one) => Effect.as(addApplication(one[0], one[1] + 1), one)),
+          Stream.mapEffect(([text, place]) => addOther(text, place + 1), { concurrency, unordered: true }),
+          Stream.runDrain
+        )
+        return { counts: lines.counts, refused: refused.sort((one, other) => one.line - other.line) }
+      })
+      return run(imported.pipe(Effect.provideService(ImportStore, store.value), Effect.provide(ports)))
+    }
+  })
+
 /** Binds the services to `run`. */
-export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
+export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
   Effect.gen(function*() {
     const applications = yield* Applications
     const registrations = yield* Registrations
@@ -122,6 +168,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
           })))
 
     return {
+      import: yield* makeImport(run),
       applications: {
         create: (ownerId, { requirePkce = false, ...settings }) =>
           onId(

@@ -128,4 +128,13 @@ export interface Calls {
       id: number
     ) => Promise<Plain.Result<{ readonly delivery: Plain.Delivery }, Plain.NotFound>>
   }
+  /**
+   * Imports the records of a former server: lines of JSON, or objects, of every kind but `user` (see docs/moving.md).
+   * Applications come before what names them. With `dryRun`, it saves nothing. If the promise rejects, repeat the call: what
+   * is here stays.
+   */
+  readonly import: (
+    records: Iterable<string | object> | AsyncIterable<string | object>,
+    options?: { readonly dryRun?: boolean }
+  ) => Promise<Plain.Imported>
 }

@@ -35,6 +35,24 @@ export interface Invalid {
   readonly message: string
 }
 
+/** Numbers of records by what an import did with them. `unchanged`: a record that is here already. */
+export interface ImportCounts {
+  readonly added: number
+  readonly updated: number
+  readonly unchanged: number
+  readonly refused: number
+}
+
+/** What an import did. */
+export interface Imported {
+  /** By kind. */
+  readonly counts: {
+    readonly [Kind in "application" | "registration" | "subscription" | "grant"]: ImportCounts
+  }
+  /** The records that were not imported, by their place from 1, and why. Nothing of them is stored. */
+  readonly refused: ReadonlyArray<{ readonly line: number; readonly message: string }>
+}
+
 /** The role of a user. Each has one. */
 export type Role = CoreUser.Role
 

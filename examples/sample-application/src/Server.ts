@@ -177,7 +177,12 @@ export const start = async (settings: Settings): Promise<Server> => {
     })
   })
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject)
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === "EADDRINUSE"
+          ? new Error(`port ${settings.port} is already in use. Choose another one with PORT.`)
+          : error
+      ))
     server.listen(settings.port, "127.0.0.1", resolve)
   })
   return server

@@ -8,6 +8,7 @@ import * as Startlist from "../src/Startlist.ts"
 
 describe("the sample application", () => {
   let server: Server
+  let settings: Settings.Settings
   let origin: string
   const platform = createServer((_, response) => {
     response.writeHead(503).end()
@@ -29,13 +30,14 @@ describe("the sample application", () => {
     const address = platform.address()
     const platformPort = typeof address === "object" && address !== null ? address.port : 0
     origin = `http://localhost:${port}`
-    server = await ApplicationServer.start(Settings.read({
+    settings = Settings.read({
       PORT: String(port),
       STARTLIST_URL: `http://127.0.0.1:${platformPort}`,
       CLIENT_ID: "1",
       CLIENT_SECRET: "secret",
       SIGNING_SECRET: "whsec_AAAA"
-    }))
+    })
+    server = await ApplicationServer.start(settings)
   })
 
   afterAll(() => {
@@ -43,6 +45,10 @@ describe("the sample application", () => {
     server.closeAllConnections()
     platform.close()
     platform.closeAllConnections()
+  })
+
+  it("says which port is in use", async () => {
+    await expect(ApplicationServer.start(settings)).rejects.toThrow(`port ${settings.port} is already in use`)
   })
 
   it("does nothing for a form of another site", async () => {

@@ -141,12 +141,12 @@ const makeHandler = Effect.fnUntraced(
     const routeOf = RequestMetrics.routesOf(handler)
     const record = RequestMetrics.makeRecord(routeOf)
     const log = RequestLog.makeLog(configuration, routeOf)
+    const identified = RequestLog.identified(traced(handler, routeOf), record, common, log)
     const runtime = yield* Effect.runtime()
     return {
-      handler: RequestLog.identified(traced(handler, routeOf), record, common, log),
+      handler: identified.handler,
       onLate: (request: Request, response: Response, millis: number) => {
-        record(request, response, millis / 1000, undefined)
-        if (Option.isSome(log)) Runtime.runFork(runtime)(log.value(request, response, millis / 1000, undefined))
+        Runtime.runFork(runtime)(identified.late(request, response, millis / 1000))
       }
     }
   }

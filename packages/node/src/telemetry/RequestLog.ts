@@ -24,6 +24,12 @@ const broken: Response = { status: 500, headers: { "connection": "close", "cache
 
 const unnamed = HashMap.empty<string, unknown>()
 
+/** The identifier of a request, and the application that has proven to send it. */
+interface Sender {
+  readonly id: string
+  application: ApplicationId | undefined
+}
+
 /** Called for every response, with the seconds that it took, and the application that has proven to send the request. */
 export type Record = (
   request: Request,
@@ -31,6 +37,13 @@ export type Record = (
   seconds: number,
   application: ApplicationId | undefined
 ) => void
+
+/** A handler whose requests are recorded. */
+export interface Identified {
+  readonly handler: Handler
+  /** Records a request that was answered at its time limit, and logs it. The handler has not answered it. */
+  readonly late: (request: Request, response: Response, seconds: number) => Effect.Effect<void>
+}
 
 /**
  * Gives each request an identifier, logs bugs with it, calls `record` and `log`, and adds the `common` headers. Each
@@ -42,33 +55,44 @@ export const identified = (
   record: Record,
   common: Response["headers"],
   log: Option.Option<RequestLog> = Option.none()
-): Handler =>
-(request) => {
-  const start = performance.now()
-  const id = idFor(request)
-  let application: ApplicationId | undefined
-  const onApplication = (id: ApplicationId): void => {
-    application = id
+): Identified => {
+  const senders = new WeakMap<Request, Sender>()
+  return {
+    handler: (request) => {
+      const start = performance.now()
+      const id = idFor(request)
+      const sender: Sender = { id, application: undefined }
+      senders.set(request, sender)
+      const onApplication = (id: ApplicationId): void => {
+        sender.application = id
+      }
+      const answer = ({ body, headers, status }: Response): Effect.Effect<Response> => {
+        const response = { status, headers: Object.assign({}, headers, common, { "x-request-id": id }), body }
+        const seconds = (performance.now() - start) / 1000
+        record(request, response, seconds, sender.application)
+        return Option.isNone(log)
+          ? Effect.succeed(response)
+          : Effect.as(log.value(request, response, seconds, sender.application), response)
+      }
+      return Effect.flatMap(
+        FiberRef.set(FiberRef.currentLogAnnotations, HashMap.set(unnamed, requestIdField, id)),
+        () =>
+          Effect.matchCauseEffect(handler(Object.assign({}, request, { id, onApplication })), {
+            onSuccess: answer,
+            onFailure: (cause) =>
+              Cause.isInterruptedOnly(cause)
+                ? Effect.failCause(cause)
+                : Effect.zipRight(Effect.logError("a request failed because of a bug", cause), answer(broken))
+          })
+      )
+    },
+    late: (request, response, seconds) => {
+      const sender = senders.get(request)
+      record(request, response, seconds, sender?.application)
+      if (Option.isNone(log)) return Effect.void
+      return Effect.annotateLogs(log.value(request, response, seconds, sender?.application), requestIdField, sender?.id)
+    }
   }
-  const answer = ({ body, headers, status }: Response): Effect.Effect<Response> => {
-    const response = { status, headers: Object.assign({}, headers, common, { "x-request-id": id }), body }
-    const seconds = (performance.now() - start) / 1000
-    record(request, response, seconds, application)
-    return Option.isNone(log)
-      ? Effect.succeed(response)
-      : Effect.as(log.value(request, response, seconds, application), response)
-  }
-  return Effect.flatMap(
-    FiberRef.set(FiberRef.currentLogAnnotations, HashMap.set(unnamed, requestIdField, id)),
-    () =>
-      Effect.matchCauseEffect(handler(Object.assign({}, request, { id, onApplication })), {
-        onSuccess: answer,
-        onFailure: (cause) =>
-          Cause.isInterruptedOnly(cause)
-            ? Effect.failCause(cause)
-            : Effect.zipRight(Effect.logError("a request failed because of a bug", cause), answer(broken))
-      })
-  )
 }
 
 /** Writes the log line of a request, with its path but without its query. */

@@ -1,0 +1,66 @@
+import { describe, expect, it } from "@effect/vitest"
+import { ApplicationId } from "@startlist/core/Application"
+import { Effect, Fiber, Logger, LogLevel } from "effect"
+import { identified, makeLog, type Record, shownPath } from "../src/telemetry/RequestLog.ts"
+
+describe("the record of a request that was answered at its time limit", () => {
+  it.effect("has the application that has proven to send it, as one that was answered in time", () =>
+    Effect.gen(function*() {
+      const records: Array<ReadonlyArray<unknown>> = []
+      const lines: Array<unknown> = []
+      const record: Record = (...given) => void records.push([given[1].status, given[3]])
+      const log = makeLog({ logLevel: LogLevel.Info, logRequests: true }, () => "/oauth/token")
+      const { handler, late } = identified(
+        (request) => Effect.zipRight(Effect.sync(() => request.onApplication?.(ApplicationId.make(7))), Effect.never),
+        record,
+        {},
+        log
+      )
+      const head = { method: "POST", path: "/oauth/token", query: "", headers: { "x-request-id": "one" } }
+      const request = { ...head, body: new Uint8Array(), address: "192.0.2.1" }
+      const running = yield* Effect.fork(handler(request))
+      yield* Effect.yieldNow()
+      const logger = Logger.make(({ annotations }) => void lines.push(Object.fromEntries(annotations)))
+      yield* Effect.provide(
+        late(request, { status: 503, headers: {}, body: "" }, 20),
+        Logger.replace(Logger.defaultLogger, logger)
+      )
+      yield* Fiber.interrupt(running)
+      expect(records).toEqual([[503, 7]])
+      expect(lines).toMatchObject([{ client_id: 7, request_id: "one", status: 503 }])
+    }))
+})
+
+describe("the path of a request in logs, traces and the audit", () => {
+  it("is unchanged if it could be one of our paths", () => {
+    for (
+      const path of [
+        "/",
+        "/oauth/token",
+        "/developer/applications/12/deliveries/345",
+        "/assets/pages.5ae086eb3135b4a1.css"
+      ]
+    ) {
+      expect(shownPath(path)).toBe(path)
+    }
+  })
+
+  it("contains no parameters that were sent in it by mistake, and no token", () => {
+    expect(shownPath("/login&code=sl_ac_secret")).toBe("/login…")
+    expect(shownPath("/oauth/token%3Fclient_secret=secret")).toBe("/oauth/token…")
+    expect(shownPath(`/api/v1/athlete/sl_at_${"x".repeat(43)}/more`)).toBe("/api/v1/athlete/…/more")
+  })
+
+  it("contains no part of an e-mail address", () => {
+    for (
+      const address of [
+        "ada.lovelace@example.org",
+        "ada%40example.org",
+        "ada%2Bx%40example.org",
+        "ada+x@example.org/export"
+      ]
+    ) {
+      expect(shownPath(`/operator/v1/users/${address}`)).toBe("/operator/v1/users/…")
+    }
+  })
+})

@@ -29,7 +29,7 @@ import { Receivers } from "./Receivers.ts"
 import { audit, auditConnections, type SimulationContext } from "./context.ts"
 import { observe } from "./observedStores.ts"
 import { act, populate } from "./operations.ts"
-import { makeAsk } from "./requests.ts"
+import { makeAsk, maxTries, patience } from "./requests.ts"
 import { Oracle } from "./Oracle.ts"
 import { makeProgramFixture } from "../programFixture.ts"
 import { release } from "../performApplication.ts"
@@ -174,7 +174,11 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
       yield* context.alone(audit(context))
       const [left] = context.deliveries.pending.values()
       history.check(4, left === undefined, `delivery ${left?.id} is pending 20 minutes after the last fault`)
-      if (size.scenario === "stale") yield* auditConnections(context)
+      if (size.scenario === "stale") {
+        // Every caller has its answer, or has given up.
+        yield* Effect.sleep(Duration.times(patience, maxTries))
+        yield* auditConnections(context)
+      }
       return undefined
     })
     const fiber = yield* Effect.fork(Effect.intoDeferred(running, history.broken))

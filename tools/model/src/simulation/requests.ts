@@ -13,10 +13,10 @@ import { currentCall } from "./Oracle.ts"
 import { describe, type NetworkFault, type Step } from "./plan.ts"
 
 /** Maximum number of requests until a client gives up. */
-const maxTries = 5
+export const maxTries = 5
 
 /** Timeout of a caller. */
-const patience = Duration.minutes(1)
+export const patience = Duration.minutes(1)
 
 /** Performs the requests of a step, one after the other. Repeats a request that has a key and gets no answer. */
 export const makeAsk = (

@@ -10,9 +10,6 @@ import { Incident, type NetworkFault, type Operation, type Size, type Step } fro
 /** Number of refresh tokens that the workers of an application may still have. */
 const workers = 6
 
-/** The end of the plan without faults, in which every answer that was lost arrives: callers try five times a minute apart. */
-const calm = 6 * 60_000
-
 /** All steps of a seed, in their order. */
 export const make = (size: Size): ReadonlyArray<Step> => {
   const random = new PCGRandom(size.seed)
@@ -59,7 +56,7 @@ export const make = (size: Size): ReadonlyArray<Step> => {
   for (let application = 0; application < size.applications; application++) {
     for (let user = 0; user < size.users; user++) connect(application, user)
   }
-  const end = size.hours * 3_600_000 - calm
+  const end = size.hours * 3_600_000
   while ((at += below(pick(40, 2_500, 62_000, 130_000, 700_000))) < end) {
     if (likely(0.15 * size.faults)) add(at, fault())
     if (likely(0.15)) connect(below(size.applications), below(size.users))

@@ -2,8 +2,6 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Clock from "effect/Clock"
-import * as Config from "effect/Config"
-import type * as ConfigError from "effect/ConfigError"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -122,19 +120,6 @@ export const layer = (
   options: Options
 ): Layer.Layer<Provided | PgClient.PgClient, Migrations.MigrationError | SqlError, Seal> =>
   Layer.provideMerge(stores.layer, Layer.scopedContext(context(options)))
-
-/** The stores, with options from the configuration. */
-export const layerConfig = (
-  config: Config.Config.Wrap<Options>
-): Layer.Layer<Provided | PgClient.PgClient, ConfigError.ConfigError | Migrations.MigrationError | SqlError, Seal> =>
-  Layer.unwrapEffect(Effect.map(Config.unwrap(config), layer))
-
-/** The stores in the database of `DATABASE_URL` in the environment. */
-export const layerFromEnv: Layer.Layer<
-  Provided | PgClient.PgClient,
-  ConfigError.ConfigError | Migrations.MigrationError | SqlError,
-  Seal
-> = layerConfig({ url: Config.redacted("DATABASE_URL") })
 
 /**
  * The stores with the embedder's own client, without our pool: no prepared statements, and other nodes find new

@@ -5,7 +5,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Audit from "@startlist/core/Audit"
@@ -110,11 +109,7 @@ export const toAuditEntry = (entry: Audit.Acted): NewAuditEntry => ({
   detail: entry.detail ?? ""
 })
 
-const lost = Series.make(
-  Metric.counter(`${Series.prefix}audit_lines_lost_total`, {
-    description: "Audit entries that could not be stored; the log contains them"
-  })
-)
+const lost = Series.counter("audit_lines_lost_total", "Audit entries that could not be stored; the log contains them")
 lost.declare()
 
 /** What anybody can cause without a valid secret. */

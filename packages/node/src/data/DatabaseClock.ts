@@ -5,7 +5,6 @@
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Metric from "effect/Metric"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -14,10 +13,9 @@ import { clockTolerance } from "@startlist/core/Policy"
 import { clockDifference, type Database } from "@startlist/postgres/Database"
 import * as Series from "../telemetry/Series.ts"
 
-const difference = Series.make(
-  Metric.gauge(`${Series.prefix}clock_difference_seconds`, {
-    description: "Seconds by which this node's clock is ahead of the database's, negative if it is behind"
-  })
+const difference = Series.gauge(
+  "clock_difference_seconds",
+  "Seconds by which this node's clock is ahead of the database's, negative if it is behind"
 )
 
 /** `agrees`: at most a second. `refused`: beyond the tolerance, so that the node must not work. */

@@ -1,5 +1,4 @@
 /** Counters of the entries that the services write to the audit: tokens, delivery attempts and callback validations. */
-import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import type { Entry, GrantType } from "@startlist/core/Audit"
 import type { Answer } from "@startlist/core/Callbacks"
@@ -7,28 +6,16 @@ import { Attempt, type Delivery } from "@startlist/core/Delivery"
 import { withoutKey } from "@startlist/postgres/Queue"
 import * as Series from "./Series.ts"
 
-const issued = Series.make(
-  Metric.counter(`${Series.prefix}tokens_issued_total`, { description: "Token pairs issued for an authorization code" })
-)
-const rotated = Series.make(
-  Metric.counter(`${Series.prefix}tokens_rotated_total`, { description: "Token pairs issued for a refresh token" })
-)
-const refused = Series.make(
-  Metric.counter(`${Series.prefix}tokens_refused_total`, {
-    description: "Refused token requests, by reason. replayed: the line of tokens was revoked"
-  }),
+const issued = Series.counter("tokens_issued_total", "Token pairs issued for an authorization code")
+const rotated = Series.counter("tokens_rotated_total", "Token pairs issued for a refresh token")
+const refused = Series.counter(
+  "tokens_refused_total",
+  "Refused token requests, by reason. replayed: the line of tokens was revoked",
   "grant_type",
   "reason"
 )
-const rejected = Series.make(
-  Metric.counter(`${Series.prefix}access_tokens_rejected_total`, {
-    description: "Requests with an invalid access token"
-  })
-)
-const revocations = Series.make(
-  Metric.counter(`${Series.prefix}revocations_total`, { description: "Revoked grants, by application or user" }),
-  "by"
-)
+const rejected = Series.counter("access_tokens_rejected_total", "Requests with an invalid access token")
+const revocations = Series.counter("revocations_total", "Revoked grants, by application or user", "by")
 
 const reasons = [
   "unknown",
@@ -51,40 +38,33 @@ for (const grantType of ["authorization_code", "refresh_token"]) {
   for (const reason of reasons) refused.declare(grantType, reason)
 }
 
-const attempts = Series.make(
-  Metric.counter(`${Series.prefix}delivery_attempts_total`, {
-    description: "Recorded delivery attempts, by outcome and number of the attempt"
-  }),
+const attempts = Series.counter(
+  "delivery_attempts_total",
+  "Recorded delivery attempts, by outcome and number of the attempt",
   "outcome",
   "attempt"
 )
-const attemptDurations = Series.make(
-  Metric.histogram(
-    `${Series.prefix}delivery_attempt_duration_seconds`,
-    Series.shortTimes,
-    "Time from the start of a delivery attempt to its outcome"
-  ),
+const attemptDurations = Series.histogram(
+  "delivery_attempt_duration_seconds",
+  Series.shortTimes,
+  "Time from the start of a delivery attempt to its outcome",
   "outcome"
 )
-const ended = Series.make(
-  Metric.counter(`${Series.prefix}deliveries_ended_total`, {
-    description: "Deliveries that ended: delivered, exhausted after the last failure, or set aside without an outcome. "
-      + "The label application is a client_id once a delivery to it has failed, otherwise other"
-  }),
+const ended = Series.counter(
+  "deliveries_ended_total",
+  "Deliveries that ended: delivered, exhausted after the last failure, or set aside without an outcome. "
+    + "The label application is a client_id once a delivery to it has failed, otherwise other",
   "state",
   "application"
 )
-const latencies = Series.make(
-  Metric.histogram(
-    `${Series.prefix}delivery_latency_seconds`,
-    Series.longTimes,
-    "Time from a change to the receiver's 200 for its event"
-  )
+const latencies = Series.histogram(
+  "delivery_latency_seconds",
+  Series.longTimes,
+  "Time from a change to the receiver's 200 for its event"
 )
-const validations = Series.make(
-  Metric.counter(`${Series.prefix}callback_validations_total`, {
-    description: "Validations of callbacks, by status of the response, or TimedOut, Unreachable, Forbidden"
-  }),
+const validations = Series.counter(
+  "callback_validations_total",
+  "Validations of callbacks, by status of the response, or TimedOut, Unreachable, Forbidden",
   "outcome"
 )
 

@@ -7,7 +7,6 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Queue from "@startlist/postgres/Queue"
 import * as Citus from "@startlist/postgres/Citus"
@@ -17,20 +16,20 @@ import { shared } from "../SharedWork.ts"
 import { version } from "../Version.ts"
 import * as Series from "./Series.ts"
 
-const gauge = (name: string, description: string, ...labels: ReadonlyArray<string>) =>
-  Series.make(Metric.gauge(`${Series.prefix}${name}`, { description }), ...labels)
-
-const pending = gauge("deliveries_pending", "Pending deliveries, over all nodes")
-const due = gauge(
+const pending = Series.gauge("deliveries_pending", "Pending deliveries, over all nodes")
+const due = Series.gauge(
   "deliveries_due",
   "Pending deliveries whose next attempt is due, unless paused or suspended, over all nodes"
 )
-const oldestDue = gauge("delivery_oldest_due_seconds", "Time since the oldest due delivery became due, over all nodes")
-const connections = gauge("database_connections", "Connections in this node's pool, by state", "state")
-const waiting = gauge("database_waiting", "Statements of this node that are waiting for a connection")
-const build = gauge("build_info", "Always 1, with the version of the program", "version")
-const databaseUp = gauge("database_up", "1 if the database took a write at the last check, otherwise 0")
-const workerUp = gauge(
+const oldestDue = Series.gauge(
+  "delivery_oldest_due_seconds",
+  "Time since the oldest due delivery became due, over all nodes"
+)
+const connections = Series.gauge("database_connections", "Connections in this node's pool, by state", "state")
+const waiting = Series.gauge("database_waiting", "Statements of this node that are waiting for a connection")
+const build = Series.gauge("build_info", "Always 1, with the version of the program", "version")
+const databaseUp = Series.gauge("database_up", "1 if the database took a write at the last check, otherwise 0")
+const workerUp = Series.gauge(
   "citus_worker_up",
   "1 if the coordinator reached this worker at the last check, otherwise 0",
   "worker"

@@ -1,31 +1,21 @@
 /** Metrics of requests: number by route and status, duration, and number by application. */
-import * as Metric from "effect/Metric"
 import { refuse } from "@startlist/http/api/ApiResponse"
 import * as Router from "@startlist/http/Router"
 import { paths } from "../operator/operations.ts"
 import type { Record } from "./RequestLog.ts"
 import * as Series from "./Series.ts"
 
-const requests = Series.make(
-  Metric.counter(`${Series.prefix}http_requests_total`, { description: "Answered requests" }),
-  "method",
-  "route",
-  "status"
-)
-const durations = Series.make(
-  Metric.histogram(
-    `${Series.prefix}http_request_duration_seconds`,
-    Series.shortTimes,
-    "Time from the complete request to its response"
-  ),
+const requests = Series.counter("http_requests_total", "Answered requests", "method", "route", "status")
+const durations = Series.histogram(
+  "http_request_duration_seconds",
+  Series.shortTimes,
+  "Time from the complete request to its response",
   "route"
 )
 
-const byApplication = Series.make(
-  Metric.counter(`${Series.prefix}application_requests_total`, {
-    description:
-      "Answered requests of applications that proved their identity: of the busiest, and of all others together"
-  }),
+const byApplication = Series.counter(
+  "application_requests_total",
+  "Answered requests of applications that proved their identity: of the busiest, and of all others together",
   "application",
   "status"
 )

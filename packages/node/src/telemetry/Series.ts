@@ -27,7 +27,7 @@ export interface Series {
 }
 
 /** All series of `metric`, by the values of these labels. */
-export const make = <Type, Out>(
+const make = <Type, Out>(
   metric: Metric.Metric<Type, number, Out>,
   ...labels: ReadonlyArray<string>
 ): Series => {
@@ -50,3 +50,19 @@ export const make = <Type, Out>(
     declare: (...values) => void find(values).unsafeValue([])
   }
 }
+
+/** A counter with these labels. The prefix is added to its name. */
+export const counter = (name: string, description: string, ...labels: ReadonlyArray<string>): Series =>
+  make(Metric.counter(prefix + name, { description }), ...labels)
+
+/** A gauge with these labels. The prefix is added to its name. */
+export const gauge = (name: string, description: string, ...labels: ReadonlyArray<string>): Series =>
+  make(Metric.gauge(prefix + name, { description }), ...labels)
+
+/** A histogram with these buckets and labels. The prefix is added to its name. */
+export const histogram = (
+  name: string,
+  buckets: MetricBoundaries.MetricBoundaries,
+  description: string,
+  ...labels: ReadonlyArray<string>
+): Series => make(Metric.histogram(prefix + name, buckets, description), ...labels)

@@ -1,6 +1,8 @@
+import type { Connection } from "@effect/sql/SqlConnection"
+import { TransactionConnection } from "@effect/sql/SqlClient"
 import { it } from "@effect/vitest"
 import { Store } from "@startlist/core"
-import { Deferred, Effect, Exit, Fiber } from "effect"
+import { Deferred, Effect, Exit, Fiber, Option, Stream } from "effect"
 import { describe, expect } from "vitest"
 import * as Batch from "../src/internal/batch.ts"
 
@@ -14,6 +16,17 @@ const recorded = (keyOf?: (request: string) => string, isInProcess = false) => {
       batch.includes("bad") ? Effect.fail(refused) : Effect.as(Effect.yieldNow(), batch)
     )
   return Effect.map(Batch.coalesce({ isInProcess, run, ...keyOf && { keyOf } }), (call) => ({ batches, call, refused }))
+}
+
+const never = () => Effect.dieMessage("the call runs no statement")
+
+/** A connection of a transaction. */
+const unused: Connection = {
+  execute: never,
+  executeRaw: never,
+  executeValues: never,
+  executeUnprepared: never,
+  executeStream: () => Stream.die("the call runs no statement")
 }
 
 describe("batched calls", () => {
@@ -37,6 +50,24 @@ describe("batched calls", () => {
       expect(yield* Fiber.join(Fiber.all(callers))).toEqual(["b", "c", "d"])
       expect(batches).toEqual([["a"], ["b"], ["c", "d"]])
     }))
+
+  for (const isInProcess of [false, true]) {
+    const database = isInProcess ? "an in-process database" : "a server"
+    it.live(`with ${database}, a call in a transaction is alone, in its fiber: others do not run on its connection`, () =>
+      Effect.gen(function*() {
+        const joined: Array<readonly [batch: ReadonlyArray<string>, isJoined: boolean]> = []
+        const run = (batch: ReadonlyArray<string>) =>
+          Effect.flatMap(Effect.serviceOption(TransactionConnection), (transaction) => {
+            joined.push([batch, Option.isSome(transaction)])
+            return Effect.as(Effect.sleep(1), batch)
+          })
+        const call = yield* Batch.coalesce({ isInProcess, run })
+        const inTransaction = Effect.provideService(call("joined"), TransactionConnection, [unused, 0])
+        const others = Effect.forEach(["a", "b", "c"], call, { concurrency: "unbounded" })
+        yield* Effect.all([others, inTransaction, others], { concurrency: "unbounded" })
+        expect(joined.filter(([batch, isJoined]) => isJoined || batch.includes("joined"))).toEqual([[["joined"], true]])
+      }))
+  }
 
   it.live("with an in-process database, all calls wait for the tick, and one statement runs at a time", () =>
     Effect.gen(function*() {

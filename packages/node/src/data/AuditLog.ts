@@ -28,14 +28,14 @@ export interface AuditEntry {
   /** Grows with time. */
   readonly id: number
   readonly at: DateTime.Utc
-  /** One of `Audit.Action`, `operator_call` or `operator_authentication_failed`. */
+  /** One of `Audit.Action`, `operator_call`, `operator_authentication_failed` or `import`. */
   readonly action: string
   readonly actor: Party
   readonly subject: Party
   /** The address of the client. */
   readonly address: string
   readonly outcome: Outcome
-  /** For an operator's call: method, path (as in the log) and status, and for some the value. For a refused revocation: the status. */
+  /** For an operator's call: method, path (as in the log) and status, and for some the value. For a refused revocation: the status. For an import: who ran it, and counts. */
   readonly detail: string
 }
 

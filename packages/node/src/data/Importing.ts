@@ -1,5 +1,6 @@
 /** Imports a file of records, one JSON object per line, in any order of kinds. */
 import { createReadStream } from "node:fs"
+import { hostname, userInfo } from "node:os"
 import { createInterface } from "node:readline"
 import * as Import from "@startlist/core/Import"
 import * as ImportLines from "@startlist/core/ImportLines"
@@ -8,12 +9,15 @@ import { PersonStore } from "@startlist/core/PersonStore"
 import type { StoreError } from "@startlist/core/Store"
 import { UserId, UserStore } from "@startlist/core/User"
 import { NewUser, Users } from "@startlist/postgres/Users"
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { AccountStore } from "../accounts/AccountStore.ts"
 import * as ForeignHash from "../accounts/ForeignHash.ts"
+import { AuditLog } from "./AuditLog.ts"
 
 /** A user. Without `password_hash`, the user needs a link to choose a password. */
 const UserRecord = Schema.Struct({
@@ -109,6 +113,43 @@ const linesOf = (file: string) =>
     )
   ).pipe(Stream.zipWithIndex)
 
+/** The account of this machine that runs the command. */
+const account = Effect.sync(() => `${userInfo().username} on ${hostname()}`).pipe(
+  Effect.catchAllDefect(() => Effect.succeed(`user ${process.getuid?.()} on ${hostname()}`))
+)
+
+/** `3 grant added, 2 lines refused`: the counts that are not zero. */
+const describe = (summary: Readonly<Record<string, ImportLines.Counts>>, refused: number): string => {
+  const counted = Object.entries(summary).flatMap(([kind, { refused: _, ...counts }]) =>
+    Object.entries(counts).map(([done, count]) => [count, `${kind} ${done}`] as const)
+  )
+  return [...counted, [refused, "lines refused"] as const]
+    .flatMap(([count, what]) => count === 0 ? [] : [`${count} ${what}`]).join(", ") || "no record"
+}
+
+/** Adds the one audit entry of a run, also of one that fails or is interrupted. */
+const audited = <A, E, R>(
+  run: Effect.Effect<A, E, R>,
+  done: () => { readonly counts: string; readonly refused: number }
+) =>
+  Effect.gen(function*() {
+    const { append } = yield* AuditLog
+    const by = yield* account
+    return yield* Effect.onExit(run, (exit) =>
+      Effect.flatMap(DateTime.now, (at) => {
+        const { counts, refused } = done()
+        return append({
+          at,
+          action: "import",
+          actor: { type: "operator" },
+          subject: { type: "operator" },
+          address: "",
+          outcome: Exit.isFailure(exit) ? "failed" : refused > 0 ? "refused" : "success",
+          detail: `by ${by}: ${counts}`
+        })
+      }).pipe(Effect.catchAllCause((cause) => Effect.logWarning("the import has no audit entry", cause))))
+  })
+
 /** Imports the records of a file in three passes. May be interrupted and repeated. */
 export const run = ({ concurrency, dryRun, file, onProgress, onRefused }: Options) =>
   Effect.gen(function*() {
@@ -135,11 +176,12 @@ export const run = ({ concurrency, dryRun, file, onProgress, onRefused }: Option
           return onRefused(line)
         })
     })
-    for (const pass of passes.keys()) {
+    const imported = Effect.forEach(passes.keys(), (pass) => {
       const addLine = lines.add(pass)
-      yield* Stream.runDrain(
+      return Stream.runDrain(
         Stream.mapEffect(linesOf(file), ([text, index]) => addLine(text, index + 1), { concurrency, unordered: true })
       )
-    }
+    }, { discard: true })
+    yield* dryRun ? imported : audited(imported, () => ({ counts: describe(lines.counts, refused), refused }))
     return { summary: lines.counts, refused }
   })

@@ -3,7 +3,7 @@ import { expect, layer } from "@effect/vitest"
 import { athleteStatus, refresh } from "@startlist/test-support/Consent"
 import { eventually } from "@startlist/test-support/Eventually"
 import { installation, makeNode } from "@startlist/test-support/Nodes"
-import { createApplication, createUser } from "@startlist/test-support/Operator"
+import { createApplication, createUser, operate } from "@startlist/test-support/Operator"
 import { runStartlist, spawnStartlist } from "@startlist/test-support/ServiceProcess"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
@@ -96,6 +96,15 @@ layer(TestDatabase.layerEmpty)("startlist import", (it) => {
             grant: { added: 0, updated: 0, unchanged: users.length },
             subscription: { added: 0, unchanged: 1 }
           })
+          const { body } = await operate(node, "GET", "/audit?action=import")
+          expect(body.entries).toMatchObject([
+            {
+              actor: { type: "operator" },
+              outcome: "success",
+              detail: expect.stringContaining(", 1 subscription unchanged")
+            },
+            { outcome: "refused", detail: expect.stringMatching(/^by .+ on .+ grant added.*, 2 lines refused$/) }
+          ])
 
           const statuses: Array<ReadonlyArray<number>> = []
           const left = [...users]

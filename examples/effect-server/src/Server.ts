@@ -1,8 +1,7 @@
 /** An Effect server: pages and an `HttpApi` of its own, and Startlist at `/connect`. */
 import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Audit, Memory } from "@startlist/core"
-import { Embedding } from "@startlist/embed"
-import { EffectHttp, HttpConfig, Mount, NodeSecrets, Protocol } from "@startlist/http"
+import { EffectHttp, Embedding, HttpConfig, Mount, NodeSecrets, Protocol } from "@startlist/http"
 import { Pages } from "@startlist/pages"
 import { Effect, Layer, Option, Schema } from "effect"
 import * as Api from "./Api.ts"

@@ -1,8 +1,7 @@
 /** Startlist for a server with its own users and sessions. */
 import { Audit, Memory, User } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
-import { Embedding } from "@startlist/embed"
-import { Http, HttpConfig, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
+import { Embedding, Http, HttpConfig, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
 import { Authentication, Pages } from "@startlist/pages"
 import { Effect, Layer, ManagedRuntime, Option } from "effect"
 import * as Users from "./Users.ts"

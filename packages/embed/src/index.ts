@@ -1,7 +1,3 @@
-/**
- * Startlist inside another server: `Embedding.layer` with Effect, `Startlist.make` without Effect, and
- * `WebStartlist.make` without Node.
- */
-export * as Embedding from "./Embedding.ts"
+/** Startlist inside a server without Effect: `Startlist.make`, and `WebStartlist.make` without Node. */
 export * as Startlist from "./Startlist.ts"
 export * as WebStartlist from "./WebStartlist.ts"

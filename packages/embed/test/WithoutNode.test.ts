@@ -34,8 +34,8 @@ it("modules for runtimes without Node import no module of Node", async () => {
   const builtins = await builtinsBehind(
     "@startlist/core",
     "@startlist/pages",
-    "@startlist/embed/Embedding",
     "@startlist/embed/WebStartlist",
+    "@startlist/http/Embedding",
     "@startlist/http/Mount",
     "@startlist/http/Protocol",
     "@startlist/http/WebHttp",

@@ -6,6 +6,7 @@
 export * as Authorization from "./Authorization.ts"
 export * as Compression from "./Compression.ts"
 export * as EffectHttp from "./EffectHttp.ts"
+export * as Embedding from "./Embedding.ts"
 export * as FailureLimit from "./FailureLimit.ts"
 export * as Guard from "./Guard.ts"
 export * as Http from "./Http.ts"

@@ -10,8 +10,8 @@ import * as Services from "@startlist/core/Services"
 import type { Stores } from "@startlist/core/Services"
 import type { UserStore } from "@startlist/core/User"
 import * as Worker from "@startlist/core/Worker"
-import * as FailureLimit from "@startlist/http/FailureLimit"
 import * as Layer from "effect/Layer"
+import * as FailureLimit from "./FailureLimit.ts"
 
 /** Background work of this process. */
 export interface Options {
@@ -31,8 +31,7 @@ export interface Options {
  * ```ts
  * import { Memory } from "@startlist/core"
  * import { Dispatcher } from "@startlist/dispatcher"
- * import { Embedding } from "@startlist/embed"
- * import { NodeSecrets } from "@startlist/http"
+ * import { Embedding, NodeSecrets } from "@startlist/http"
  * import { Layer } from "effect"
  *
  * // It still needs your `UserStore`.

@@ -1,6 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import { Applications, Audit, Deliveries, Memory, Policy, Subscriptions } from "@startlist/core"
-import { Embedding } from "@startlist/embed"
+import { Embedding } from "@startlist/http"
 import { ScriptedCallbacks, TestSecrets, TestUsers, VirtualTime } from "@startlist/testing"
 import { DateTime, Duration, Effect, Layer, Option, Redacted } from "effect"
 

@@ -50,6 +50,18 @@ const wrongImports = Object.entries(allowed).flatMap(([folder, packages]) =>
   )
 )
 
+/** Types of the promise-based API. They import nothing but each other, because its users may have another Effect or none. */
+const plainTypes = ["Calls", "Plain"].map((name) => `packages/embed/src/internal/${name}.ts`)
+
+const wrongTypes = sourcesIn("packages/embed")
+  .filter(({ path }) => plainTypes.includes(path))
+  .flatMap(({ path, text }) =>
+    [...text.matchAll(imported)]
+      .map(([, ...found]) => found.find((name) => name !== undefined))
+      .filter((name) => !plainTypes.includes(`packages/embed/src/internal/${name.replace("./", "")}`))
+      .map((name) => `${path} imports ${name}. Its types are for users without Effect: write them in Plain.ts.`)
+  )
+
 /** A class of errors, with its tag if that is written where it belongs. */
 const taggedError = /class (\w+)\s+extends (?:\w+\.)?TaggedError(?:<\w+>\(\))?(?:\(\s*"([^"]*)")?/g
 
@@ -63,7 +75,7 @@ const wrongTags = readdirSync(join(root, "packages")).flatMap((name) =>
   )
 )
 
-const wrong = [...wrongImports, ...wrongTags]
+const wrong = [...wrongImports, ...wrongTypes, ...wrongTags]
 
 if (wrong.length > 0) {
   console.error(wrong.join("\n"))

@@ -9,11 +9,11 @@ import * as Effect from "effect/Effect"
 import type * as Guard from "@startlist/http/Guard"
 import * as NodeHttp from "@startlist/http/NodeHttp"
 import { assemble, type Options as WebOptions, type WebStartlist } from "./internal/Assembly.ts"
-import * as Plain from "./internal/Plain.ts"
+import * as Convert from "./internal/Convert.ts"
+import type * as Plain from "./internal/Plain.ts"
 
 export type { Checked, Endpoints, SignIn } from "./internal/Assembly.ts"
-export type { Calls, Settings, WithSecret } from "./internal/Calls.ts"
-export type { Asked, Consents, NotAnswered, SentBack } from "./internal/Consents.ts"
+export type { Asked, Calls, Consents, NotAnswered, SentBack, Settings, WithSecret } from "./internal/Calls.ts"
 export type * from "./internal/Plain.ts"
 
 /** What Startlist needs of your server. */
@@ -65,6 +65,6 @@ export const make = async (options: Options): Promise<Startlist> => {
     ...common,
     listener: bound.listener,
     guardListener: (requirement, handle) =>
-      bound.guard(requirement, (incoming, outgoing, access) => handle(incoming, outgoing, Plain.toAccess(access)))
+      bound.guard(requirement, (incoming, outgoing, access) => handle(incoming, outgoing, Convert.toAccess(access)))
   }
 }

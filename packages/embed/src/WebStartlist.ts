@@ -8,8 +8,7 @@ import * as Effect from "effect/Effect"
 import { assemble, type Options, type WebStartlist } from "./internal/Assembly.ts"
 
 export type { Checked, Endpoints, Options, SignIn, WebStartlist } from "./internal/Assembly.ts"
-export type { Calls, Settings, WithSecret } from "./internal/Calls.ts"
-export type { Asked, Consents, NotAnswered, SentBack } from "./internal/Consents.ts"
+export type { Asked, Calls, Consents, NotAnswered, SentBack, Settings, WithSecret } from "./internal/Calls.ts"
 export type * from "./internal/Plain.ts"
 
 /**

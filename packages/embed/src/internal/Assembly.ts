@@ -22,9 +22,10 @@ import { HttpConfig, type Resource } from "@startlist/http/HttpConfig"
 import * as WebHttp from "@startlist/http/WebHttp"
 import type { Templates } from "@startlist/pages/Templates"
 import * as Binding from "./Binding.ts"
-import type { Calls } from "./Calls.ts"
+import type { Calls, Consents } from "./Calls.ts"
 import * as Consent from "./Consents.ts"
-import * as Plain from "./Plain.ts"
+import * as Convert from "./Convert.ts"
+import type * as Plain from "./Plain.ts"
 
 /** Groups of endpoints that can be mounted: see `Protocol` and `Pages`. */
 export type Endpoints = "oauth" | "athlete" | "webhooks" | "consent" | "account" | "developer"
@@ -105,7 +106,7 @@ export interface WebStartlist extends Calls {
   /** Checks the `Authorization` header, for frameworks with their own response type. */
   readonly check: (authorization: string | undefined, requirement?: Guard.Requirement) => Promise<Checked>
   /** For a consent page of your own, mounted in place of `consent`. */
-  readonly consents: Consent.Consents
+  readonly consents: Consents
   /** Stops deliveries and closes the connections of the stores, and waits for both. */
   readonly close: () => Promise<void>
 }
@@ -123,7 +124,8 @@ const pagesOf = async ({ templates, authentication }: Options) => {
       identify: (request) =>
         Effect.map(
           asked(() => authentication.identify(request)),
-          (known) => Option.map(Option.fromNullable(known), ({ csrf, user }) => ({ csrf, user: Plain.fromUser(user) }))
+          (known) =>
+            Option.map(Option.fromNullable(known), ({ csrf, user }) => ({ csrf, user: Convert.fromUser(user) }))
         )
     })
   )
@@ -159,7 +161,8 @@ const asked = <A>(ask: () => MaybePromise<A>): Effect.Effect<A, StoreError> =>
 
 const layerUsers = (findUser: Options["findUser"]): Layer.Layer<CoreUser.UserStore> =>
   Layer.succeed(CoreUser.UserStore, {
-    find: (id) => Effect.map(asked(() => findUser(id)), (user) => Option.map(Option.fromNullable(user), Plain.fromUser))
+    find: (id) =>
+      Effect.map(asked(() => findUser(id)), (user) => Option.map(Option.fromNullable(user), Convert.fromUser))
   })
 
 /** An origin, and optionally a path. A quotation mark would end the value in a challenge. */
@@ -237,10 +240,10 @@ export const assemble = async <Bound>(
       consents,
       handler,
       guardHandler: (requirement, handle) =>
-        guardHandler(requirement, (request, access) => handle(request, Plain.toAccess(access))),
+        guardHandler(requirement, (request, access) => handle(request, Convert.toAccess(access))),
       check: async (authorization, requirement) => {
         const { access, refused } = await runtime.runPromise(check({ headers: { authorization } }, requirement))
-        return access === undefined ? { ok: false, answer: refused } : { ok: true, access: Plain.toAccess(access) }
+        return access === undefined ? { ok: false, answer: refused } : { ok: true, access: Convert.toAccess(access) }
       },
       close: () => runtime.dispose()
     }

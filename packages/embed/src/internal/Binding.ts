@@ -24,7 +24,8 @@ import { StoreError } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { UserId } from "@startlist/core/User"
 import type { Calls, Rotation } from "./Calls.ts"
-import * as Plain from "./Plain.ts"
+import * as Convert from "./Convert.ts"
+import type * as Plain from "./Plain.ts"
 
 const notFound = { ok: false, reason: "not_found" } as const
 
@@ -70,7 +71,7 @@ const impossibleUpdate = (updates: Partial<Updates>): Plain.Invalid | undefined 
 
 const withSecret = ({ application, secret }: Registered) => ({
   ok: true,
-  application: Plain.toApplication(application),
+  application: Convert.toApplication(application),
   secret: Redacted.value(secret)
 } as const)
 
@@ -91,7 +92,7 @@ const impossibleParty = ({ athleteId, clubId, organizerId, platformUserId }: Pla
   }).find(([, id]) => id !== undefined && Option.isNone(userOf(id)))?.[0]
 
 const toRegistration = (registration: Registration) =>
-  ({ ok: true, registration: Plain.toRegistration(registration) }) as const
+  ({ ok: true, registration: Convert.toRegistration(registration) }) as const
 
 /** What an import needs. */
 type Ports = Exclude<Effect.Effect.Context<ReturnType<typeof Import.make>>, ImportStore>
@@ -187,7 +188,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
           onId(applicationOf(id), notFound, (application) =>
             applications.change(application, settings).pipe(
               Effect.map((changed) =>
-                ({ ok: true, application: Plain.toApplication(changed) }) as const
+                ({ ok: true, application: Convert.toApplication(changed) }) as const
               ),
               Effect.catchTags({
                 "@startlist/core/ApplicationNotFound": () => Effect.succeed(notFound),
@@ -196,24 +197,24 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
             )),
         rotateSecret: (id, rotation) =>
           onSecrets(id, (one) => applications.rotateSecret(one, rotationOf(rotation)), withSecret),
-        secrets: (id) => onSecrets(id, applications.find, Plain.toSecrets),
-        endSecret: (id, number) => onSecrets(id, (one) => applications.endSecret(one, number), Plain.toSecrets),
-        signingSecrets: (id) => onSecrets(id, applications.signingSecrets, Plain.toSigningSecrets),
+        secrets: (id) => onSecrets(id, applications.find, Convert.toSecrets),
+        endSecret: (id, number) => onSecrets(id, (one) => applications.endSecret(one, number), Convert.toSecrets),
+        signingSecrets: (id) => onSecrets(id, applications.signingSecrets, Convert.toSigningSecrets),
         rotateSigningSecret: (id, rotation) =>
-          onSecrets(id, (one) => applications.rotateSigningSecret(one, rotationOf(rotation)), Plain.toSigningSecrets),
+          onSecrets(id, (one) => applications.rotateSigningSecret(one, rotationOf(rotation)), Convert.toSigningSecrets),
         endSigningSecret: (id, number) =>
-          onSecrets(id, (one) => applications.endSigningSecret(one, number), Plain.toSigningSecrets),
+          onSecrets(id, (one) => applications.endSigningSecret(one, number), Convert.toSigningSecrets),
         find: (id) =>
           onId(applicationOf(id), undefined, (application) =>
             applications.find(application).pipe(
-              Effect.map(Plain.toApplication),
+              Effect.map(Convert.toApplication),
               Effect.catchTag("@startlist/core/ApplicationNotFound", () => Effect.succeed(undefined))
             )),
         list: ({ after, limit = 100, ownerId } = {}) =>
           onId(
             Option.all({ owner: only(ownerId, userOf), after: only(after, applicationOf) }),
             [],
-            (filter) => Effect.map(applications.list({ ...filter, limit }), (found) => found.map(Plain.toApplication))
+            (filter) => Effect.map(applications.list({ ...filter, limit }), (found) => found.map(Convert.toApplication))
           )
       },
       registrations: {
@@ -224,7 +225,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
           if (wrong !== undefined) return { ok: false, ...wrong }
           return run(
             registrations.create({
-              parties: Plain.fromParties(parties),
+              parties: Convert.fromParties(parties),
               updates: { ...emptyUpdates, ...updates }
             }).pipe(
               Effect.map(toRegistration),
@@ -235,7 +236,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
         find: (id) =>
           onId(registrationOf(id), undefined, (registration) =>
             registrations.find(registration).pipe(
-              Effect.map(Plain.toRegistration),
+              Effect.map(Convert.toRegistration),
               Effect.catchTag("@startlist/core/RegistrationNotFound", () => Effect.succeed(undefined))
             )),
         change: async (id, updates) => {
@@ -260,7 +261,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
           if (sequence !== undefined && !isSequence(sequence)) {
             return { ok: false, reason: "invalid", field: "sequence", message: "an integer from 0 to 2^53 - 1" }
           }
-          const changed = { id: registration.value, parties: Plain.fromParties(parties), sequence, updates }
+          const changed = { id: registration.value, parties: Convert.fromParties(parties), sequence, updates }
           return run(Effect.map(registrations.notify(changed), (eventId) => ({ ok: true, eventId }) as const))
         }
       },
@@ -272,7 +273,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
             (user) =>
               Effect.map(
                 Effect.all([oauth.authorized(user), DateTime.now]),
-                ([found, now]) => found.map((one) => Plain.toAuthorization(one, now))
+                ([found, now]) => found.map((one) => Convert.toAuthorization(one, now))
               )
           ),
         revoke: (applicationId, userId) =>
@@ -289,7 +290,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
       personalData: {
         export: (userId) =>
           onId(userOf(userId), { grants: [], registrations: [] }, (user) =>
-            Effect.zipWith(personalData.export(user), DateTime.now, Plain.toPersonalData)),
+            Effect.zipWith(personalData.export(user), DateTime.now, Convert.toPersonalData)),
         erase: async (userId, registrationIds = []) => {
           const ids = Option.all(registrationIds.map(registrationOf))
           if (Option.isNone(ids)) {
@@ -313,7 +314,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
             Effect.map(
               subscriptions.findByApplication(application),
               (found) =>
-                Option.getOrUndefined(Option.map(found, Plain.toSubscription))
+                Option.getOrUndefined(Option.map(found, Convert.toSubscription))
             ))
       },
       deliveries: {
@@ -324,13 +325,13 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
             (filter) =>
               Effect.map(
                 deliveries.list({ ...filter, state: Option.fromNullable(state), limit }),
-                (found) => found.map(Plain.toDelivery)
+                (found) => found.map(Convert.toDelivery)
               )
           ),
         redeliver: (id) =>
           onId(deliveryOf(id), notFound, (delivery) =>
             deliveries.redeliver(delivery).pipe(
-              Effect.map((again) => ({ ok: true, delivery: Plain.toDelivery(again) }) as const),
+              Effect.map((again) => ({ ok: true, delivery: Convert.toDelivery(again) }) as const),
               Effect.catchTags({
                 "@startlist/core/DeliveryNotFound": () => Effect.succeed(notFound),
                 "@startlist/core/SubscriptionNotFound": () => Effect.succeed(notFound)

@@ -1,6 +1,4 @@
 /** The services of the core as functions of plain values that return promises. */
-import type { State } from "@startlist/core/Delivery"
-import type { Updates } from "@startlist/core/Event"
 import type * as Plain from "./Plain.ts"
 
 /** Settings of an application. */
@@ -30,6 +28,54 @@ export interface Rotation {
 }
 
 type Refusal = Plain.NotFound | Plain.SecretRefused
+
+/** A request of an application for a user's consent. */
+export interface Asked {
+  readonly application: Plain.Application
+  readonly scope: ReadonlyArray<string>
+  /** The role that the user must have, if the application requires one. */
+  readonly role: Plain.Role | undefined
+  readonly redirectUri: string
+}
+
+/**
+ * The reason why the browser cannot be sent back: show it on your page. `malformed`: the query cannot be read.
+ * `wrong_role`: the user does not have the role that the application requires.
+ */
+export interface NotAnswered {
+  readonly reason:
+    | "unknown_client"
+    | "suspended_client"
+    | "missing_redirect_uri"
+    | "unregistered_redirect_uri"
+    | "repeated_client_id"
+    | "repeated_redirect_uri"
+    | "ambiguous_redirect_uri"
+    | "malformed"
+    | "wrong_role"
+}
+
+/** A URL of the application, to which you send the browser with 303. */
+export interface SentBack {
+  readonly redirect: string
+}
+
+/**
+ * `query` is the unchanged query of the request to your page, with or without its question mark. Nothing is stored
+ * between the page and the decision: pass the same query again.
+ */
+export interface Consents {
+  /** Checks a request. With `redirect`, the application made a mistake, and the redirect reports it. */
+  readonly check: (query: string) => Promise<Plain.Result<Asked, SentBack | NotAnswered>>
+  /** The user allows the access. `address` is the network address of the client, for the audit. */
+  readonly allow: (
+    query: string,
+    user: Plain.User,
+    address?: string
+  ) => Promise<Plain.Result<SentBack, SentBack | NotAnswered>>
+  /** The user refuses the access. */
+  readonly deny: Consents["allow"]
+}
 
 /** Use cases of the core. Promises are rejected while the store is unavailable. */
 export interface Calls {
@@ -71,13 +117,13 @@ export interface Calls {
     /** Stores a new registration, without an event: its status has not changed. */
     readonly create: (
       parties: Plain.Parties,
-      updates?: Partial<Updates>
+      updates?: Partial<Plain.Updates>
     ) => Promise<Plain.Result<{ readonly registration: Plain.Registration }, Plain.Invalid>>
     readonly find: (id: number) => Promise<Plain.Registration | undefined>
     /** Changes any of the six fields. The events for all subscriptions concerned are saved with the change. */
     readonly change: (
       id: number,
-      updates: Partial<Updates>
+      updates: Partial<Plain.Updates>
     ) => Promise<Plain.Result<{ readonly registration: Plain.Registration }, Plain.Invalid | Plain.NotFound>>
   }
   readonly events: {
@@ -119,7 +165,7 @@ export interface Calls {
     /** Newest first, at most `limit` (default 100), those after the one with the id `after`. */
     readonly list: (filter?: {
       readonly applicationId?: number
-      readonly state?: State
+      readonly state?: Plain.State
       readonly after?: number
       readonly limit?: number
     }) => Promise<ReadonlyArray<Plain.Delivery>>

@@ -10,46 +10,8 @@ import { read } from "@startlist/http/Parameters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Run } from "./Binding.ts"
-import * as Plain from "./Plain.ts"
-
-/** A request of an application for a user's consent. */
-export interface Asked {
-  readonly application: Plain.Application
-  readonly scope: ReadonlyArray<string>
-  /** The role that the user must have, if the application requires one. */
-  readonly role: Plain.Role | undefined
-  readonly redirectUri: string
-}
-
-/**
- * The reason why the browser cannot be sent back: show it on your page. `malformed`: the query cannot be read.
- * `wrong_role`: the user does not have the role that the application requires.
- */
-export interface NotAnswered {
-  readonly reason: Authorization.NotRedirectable["reason"] | "malformed" | "wrong_role"
-}
-
-/** A URL of the application, to which you send the browser with 303. */
-export interface SentBack {
-  readonly redirect: string
-}
-
-/**
- * `query` is the unchanged query of the request to your page, with or without its question mark. Nothing is stored
- * between the page and the decision: pass the same query again.
- */
-export interface Consents {
-  /** Checks a request. With `redirect`, the application made a mistake, and the redirect reports it. */
-  readonly check: (query: string) => Promise<Plain.Result<Asked, SentBack | NotAnswered>>
-  /** The user allows the access. `address` is the network address of the client, for the audit. */
-  readonly allow: (
-    query: string,
-    user: Plain.User,
-    address?: string
-  ) => Promise<Plain.Result<SentBack, SentBack | NotAnswered>>
-  /** The user refuses the access. */
-  readonly deny: Consents["allow"]
-}
+import type { Consents, NotAnswered, SentBack } from "./Calls.ts"
+import * as Convert from "./Convert.ts"
 
 const requestOf = (query: string, address: string): Request => ({
   method: "GET",
@@ -90,7 +52,7 @@ export const make = (run: Run): Effect.Effect<Consents, never, Audit | HttpConfi
         checked(requestOf(query, ""), ({ application, redirectUri, role, scope }) =>
           Effect.succeed({
             ok: true as const,
-            application: Plain.toApplication(application),
+            application: Convert.toApplication(application),
             scope: [...scope],
             role: Option.getOrUndefined(role),
             redirectUri
@@ -98,7 +60,7 @@ export const make = (run: Run): Effect.Effect<Consents, never, Audit | HttpConfi
       allow: (query, user, address = "") => {
         const request = requestOf(query, address)
         return checked(request, (asked) =>
-          allow(request, asked, Plain.fromUser(user)).pipe(
+          allow(request, asked, Convert.fromUser(user)).pipe(
             Effect.map((response) => ({ ok: true as const, ...sentBack(response) })),
             Effect.catchTag("@startlist/core/RoleMismatch", () => refuse({ reason: "wrong_role" }))
           ))
@@ -109,7 +71,7 @@ export const make = (run: Run): Effect.Effect<Consents, never, Audit | HttpConfi
           request,
           (asked) =>
             Effect.map(
-              deny(request, asked, Plain.fromUser(user)),
+              deny(request, asked, Convert.fromUser(user)),
               (response) => ({ ok: true as const, ...sentBack(response) })
             )
         )

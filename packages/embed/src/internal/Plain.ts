@@ -1,17 +1,4 @@
-/** Plain objects, numbers, strings and dates of the promise-based API. */
-import * as DateTime from "effect/DateTime"
-import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
-import * as Core from "@startlist/core/Application"
-import * as CoreSecret from "@startlist/core/ApplicationSecret"
-import type * as CoreDelivery from "@startlist/core/Delivery"
-import type { Updates } from "@startlist/core/Event"
-import * as CoreAccess from "@startlist/core/Access"
-import type { Authorized } from "@startlist/core/OAuth"
-import type { Exported } from "@startlist/core/PersonalData"
-import type * as CoreRegistration from "@startlist/core/Registration"
-import type * as CoreSubscription from "@startlist/core/Subscription"
-import * as CoreUser from "@startlist/core/User"
+/** Plain objects, numbers, strings and dates of the promise-based API. Imports nothing: users have no Effect. */
 
 /** The result, or the reason of a refusal. Errors of the store reject the promise instead. */
 export type Result<A, Refused> =
@@ -54,7 +41,7 @@ export interface Imported {
 }
 
 /** The role of a user. Each has one. */
-export type Role = CoreUser.Role
+export type Role = "platform" | "organizer" | "club" | "athlete"
 
 /** A user of the server. `id` is a positive integer below 2^53; `email` at most 254 characters; names at most 200. */
 export interface User {
@@ -64,9 +51,6 @@ export interface User {
   readonly firstName?: string
   readonly lastName?: string
 }
-
-export const fromUser = ({ email, firstName = "", id, lastName = "", role }: User): CoreUser.User =>
-  CoreUser.User.make({ id: CoreUser.UserId.make(id), role, email, firstName, lastName })
 
 /** The access that a token gives. */
 export interface Access {
@@ -78,14 +62,12 @@ export interface Access {
   readonly expiresAt: Date
 }
 
-export const toAccess = ({ createdAt, expiresAt, ...access }: CoreAccess.BearerAccess): Access => ({
-  ...access,
-  createdAt: DateTime.toDateUtc(createdAt),
-  expiresAt: DateTime.toDateUtc(expiresAt)
-})
-
 /** Links that users see before they allow an application. */
-export type Links = Core.Links
+export interface Links {
+  readonly website?: string
+  readonly privacyPolicy?: string
+  readonly logo?: string
+}
 
 /** A registered application. */
 export interface Application {
@@ -98,20 +80,11 @@ export interface Application {
   readonly createdAt: Date
 }
 
-export const toApplication = (
-  { createdAt, id, links = {}, name, ownerId, redirectUris, requirePkce }: Core.Application
-): Application => ({ id, name, ownerId, redirectUris, requirePkce, links, createdAt: DateTime.toDateUtc(createdAt) })
-
 /** A live secret of an application. The newest one has no end. */
 export interface Secret {
   readonly number: number
   readonly expiresAt?: Date
 }
-
-export const toSecret = ({ expiresAt, number }: CoreSecret.Lifetime): Secret => ({
-  number,
-  ...Option.match(expiresAt, { onNone: () => ({}), onSome: (at) => ({ expiresAt: DateTime.toDateUtc(at) }) })
-})
 
 /** The live client secrets of an application. */
 export interface Secrets {
@@ -119,22 +92,17 @@ export interface Secrets {
   readonly secrets: ReadonlyArray<Secret>
 }
 
-export const toSecrets = ({ secrets }: Core.Application, now: DateTime.Utc): Secrets => ({
-  secrets: CoreSecret.live(secrets, now).map(toSecret)
-})
-
 /** A change of secrets is refused. The message says what to do. */
-export type SecretRefused = Pick<CoreSecret.SecretRefused, "reason" | "message">
+export interface SecretRefused {
+  readonly reason: "unknown" | "current" | "too_many" | "outdated"
+  readonly message: string
+}
 
 /** The live signing secrets of an application. */
 export interface SigningSecrets {
   /** Newest first. */
   readonly secrets: ReadonlyArray<Secret & { readonly value: string }>
 }
-
-export const toSigningSecrets = ({ secrets }: Core.SigningSecrets, now: DateTime.Utc): SigningSecrets => ({
-  secrets: CoreSecret.live(secrets, now).map((secret) => ({ value: Redacted.value(secret.value), ...toSecret(secret) }))
-})
 
 /** An application and what its user has granted to it. */
 export interface Authorization {
@@ -146,14 +114,6 @@ export interface Authorization {
   readonly grantedAt: Date
 }
 
-export const toAuthorization = ({ application, grant }: Authorized, now: DateTime.Utc): Authorization => ({
-  application: toApplication(application),
-  role: grant.role,
-  scope: grant.scope,
-  liveScope: CoreAccess.liveScope(grant, now),
-  grantedAt: DateTime.toDateUtc(grant.grantedAt)
-})
-
 /** The users whose applications get the events of a registration. */
 export interface Parties {
   readonly athleteId: number
@@ -162,35 +122,22 @@ export interface Parties {
   readonly platformUserId?: number | undefined
 }
 
+/** The six fields in the events of a registration (requirements §6.2). */
+export interface Updates {
+  readonly platform_id: string
+  readonly registration_status: string
+  readonly document_type: string
+  readonly document_status: string
+  readonly reasons: ReadonlyArray<string>
+  readonly comment: string
+}
+
 /** A registration, with the content of its events. */
 export interface Registration {
   readonly id: number
   readonly parties: Parties
-  /** The six fields in its events (requirements §6.2). */
   readonly updates: Updates
 }
-
-export const fromParties = ({ athleteId, clubId, organizerId, platformUserId }: Parties): CoreRegistration.Parties => {
-  const optional = (id: number | undefined) =>
-    Option.map(Option.fromNullable(id), (given) => CoreUser.UserId.make(given))
-  return {
-    athleteId: CoreUser.UserId.make(athleteId),
-    organizerId: optional(organizerId),
-    clubId: optional(clubId),
-    platformUserId: optional(platformUserId)
-  }
-}
-
-export const toRegistration = ({ id, parties, updates }: CoreRegistration.Registration): Registration => ({
-  id,
-  parties: {
-    athleteId: parties.athleteId,
-    organizerId: Option.getOrUndefined(parties.organizerId),
-    clubId: Option.getOrUndefined(parties.clubId),
-    platformUserId: Option.getOrUndefined(parties.platformUserId)
-  },
-  updates
-})
 
 /** The records about a person. */
 export interface PersonalData {
@@ -199,11 +146,6 @@ export interface PersonalData {
   /** Registrations of the athlete in Startlist, oldest first. */
   readonly registrations: ReadonlyArray<Registration>
 }
-
-export const toPersonalData = ({ grants, registrations }: Exported, now: DateTime.Utc): PersonalData => ({
-  grants: grants.map((one) => toAuthorization(one, now)),
-  registrations: registrations.map(toRegistration)
-})
 
 /** The subscription of an application. */
 export interface Subscription {
@@ -214,15 +156,11 @@ export interface Subscription {
   readonly updatedAt: Date
 }
 
-export const toSubscription = (
-  { applicationId, callbackUrl, createdAt, id, updatedAt }: CoreSubscription.Subscription
-): Subscription => ({
-  id,
-  applicationId,
-  callbackUrl,
-  createdAt: DateTime.toDateUtc(createdAt),
-  updatedAt: DateTime.toDateUtc(updatedAt)
-})
+/**
+ * The state of a delivery. `exhausted` by the last failure, `cancelled` with its subscription, `set_aside` by claims
+ * without an outcome.
+ */
+export type State = "pending" | "delivered" | "exhausted" | "cancelled" | "set_aside"
 
 /** The delivery of one event to one subscription. */
 export interface Delivery {
@@ -233,32 +171,14 @@ export interface Delivery {
   readonly eventId: string
   readonly objectType: "registration" | "athlete" | "organizer"
   readonly objectId: number
-  readonly state: CoreDelivery.State
+  readonly state: State
   /** Time of the event. */
   readonly eventTime: Date
   readonly attempts: ReadonlyArray<{
     readonly at: Date
     readonly durationMs: number
-    readonly outcome: CoreDelivery.Attempt["outcome"]
+    readonly outcome: "delivered" | "rejected" | "timeout" | "unreachable" | "forbidden_address"
     readonly status: number | undefined
     readonly detail: string
   }>
 }
-
-export const toDelivery = (
-  { applicationId, attempts, event, id, state, subscriptionId }: CoreDelivery.Delivery
-): Delivery => ({
-  id,
-  applicationId,
-  subscriptionId,
-  eventId: event.id,
-  objectType: event.objectType,
-  objectId: event.objectId,
-  state,
-  eventTime: DateTime.toDateUtc(event.time),
-  attempts: attempts.map(({ at, status, ...attempt }) => ({
-    ...attempt,
-    at: DateTime.toDateUtc(at),
-    status: Option.getOrUndefined(status)
-  }))
-})

@@ -61,15 +61,17 @@ export const makeWithClient = Effect.gen(function*() {
         if (!(yield* hashes.value.matches(secret.hash, client))) continue
         return yield* untilSaved(Effect.gen(function*() {
           const present = yield* applications.find(client.id)
-          const replaced = Option.map(present, (application) => ({
-            ...application,
-            version: application.version + 1,
-            secrets: application.secrets.map((one) => one.hash === secret.hash ? { ...one, hash } : one)
-          }))
-          if (Option.exists(present, ({ secrets }) => secrets.some((one) => one.hash === secret.hash))) {
-            yield* Effect.forEach(Option.toArray(replaced), (next) => applications.save(next))
+          // A parallel request may have replaced it.
+          const outdated = Option.filter(present, ({ secrets }) => secrets.some((one) => one.hash === secret.hash))
+          if (Option.isNone(outdated)) return yield* Application.authenticate(present, hash, now)
+          const { secrets, version } = outdated.value
+          const replaced = {
+            ...outdated.value,
+            version: version + 1,
+            secrets: secrets.map((one) => one.hash === secret.hash ? { ...one, hash } : one)
           }
-          return yield* Application.authenticate(replaced, hash, now)
+          yield* applications.save(replaced)
+          return yield* Application.authenticate(Option.some(replaced), hash, now)
         })).pipe(Effect.map((application): Client => application))
       }
       return yield* new InvalidClient({ reason: "unknown" })

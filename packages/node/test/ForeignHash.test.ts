@@ -8,7 +8,7 @@ import * as ForeignHash from "@startlist/node/accounts/ForeignHash"
 import * as LocalAccounts from "@startlist/node/accounts/LocalAccounts"
 import { Accounts } from "@startlist/pages"
 import { TestSecrets } from "@startlist/testing"
-import { Effect, Layer, Option, Redacted } from "effect"
+import { Effect, Fiber, Layer, Option, Redacted } from "effect"
 
 const secret = "correct horse battery staple é"
 
@@ -94,6 +94,18 @@ it.effect("wrong client secrets are checked within the limit of their client and
     const burst = Array.from({ length: 60 }, () => Effect.either(matches(hash, client("wrong", "203.0.113.1"))))
     yield* Effect.all(burst, { concurrency: "unbounded" })
     expect(yield* matches(hash, client(secret, "203.0.113.1"))).toBe(true)
+  }).pipe(Effect.provide(Layer.provideMerge(ForeignHash.layerClients, FailureLimit.layerMemory))))
+
+it.effect("the first requests of a busy client share one check, also if the first of them ends early", () =>
+  Effect.gen(function*() {
+    const { matches } = yield* Client.ImportedHashes
+    const one = matches(hashes["Django pbkdf2_sha256"], client(secret, "192.0.2.1"))
+    const first = yield* Effect.fork(one)
+    yield* Effect.yieldNow()
+    const others = yield* Effect.forkAll(Array.from({ length: 100 }, () => one))
+    yield* Effect.yieldNow()
+    yield* Fiber.interrupt(first)
+    expect(new Set(yield* Fiber.join(others))).toEqual(new Set([true]))
   }).pipe(Effect.provide(Layer.provideMerge(ForeignHash.layerClients, FailureLimit.layerMemory))))
 
 it("our own fingerprints are not foreign", () => {

@@ -4,10 +4,12 @@
  */
 import { createHash, pbkdf2, timingSafeEqual } from "node:crypto"
 import { promisify } from "node:util"
-import { ImportedHashes } from "@startlist/core/Client"
+import { type ClientCredentials, ImportedHashes } from "@startlist/core/Client"
 import { StoreError } from "@startlist/core/Store"
 import { clientKeys, FailureLimit } from "@startlist/http/FailureLimit"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -84,7 +86,8 @@ const [parallel, waiting] = [2, 40]
 
 /**
  * Checks imported client secrets. A wrong secret costs as much as a right one, so a client and network with too many
- * failures gets no check, and few run at the same time.
+ * failures gets no check, and few run at the same time. Parallel requests with one secret share one check: the first ones
+ * of a busy client are many.
  */
 export const layerClients: Layer.Layer<ImportedHashes, never, FailureLimit> = Layer.effect(
   ImportedHashes,
@@ -110,17 +113,27 @@ export const layerClients: Layer.Layer<ImportedHashes, never, FailureLimit> = La
         checks++
         return Effect.ensuring(one, Effect.sync(() => checks--))
       })
-    return {
-      problem,
-      matches: (hash, { address = "", id, secret }) => {
-        const keys = clientKeys(id, address)
-        // Taken while it runs, so that parallel guesses do not exceed the limit. The refusal counts a failure itself.
-        return Effect.acquireUseRelease(
-          failures.take(keys),
-          (wait) => Option.isSome(wait) ? Effect.succeed(false) : inBoundedQueue(check(hash, secret)),
-          (wait) => Option.isSome(wait) ? Effect.void : failures.giveBack(keys)
-        )
-      }
+    const checkWithinLimits = (hash: string, { address = "", id, secret }: ClientCredentials<unknown>) => {
+      const keys = clientKeys(id, address)
+      // Taken while it runs, so that parallel guesses do not exceed the limit. The refusal counts a failure itself.
+      return Effect.acquireUseRelease(
+        failures.take(keys),
+        (wait) => Option.isSome(wait) ? Effect.succeed(false) : inBoundedQueue(check(hash, secret)),
+        (wait) => Option.isSome(wait) ? Effect.void : failures.giveBack(keys)
+      )
     }
+    const running = new Map<string, Deferred.Deferred<boolean, StoreError>>()
+    const shared = (hash: string, client: ClientCredentials<unknown>): Effect.Effect<boolean, StoreError> =>
+      Effect.suspend(() => {
+        const key = JSON.stringify([hash, client.id, client.address, Redacted.value(client.secret)])
+        const known = running.get(key)
+        if (known !== undefined) return Deferred.await(known)
+        const outcome = Deferred.unsafeMake<boolean, StoreError>(FiberId.none)
+        running.set(key, outcome)
+        const checking = Effect.ensuring(checkWithinLimits(hash, client), Effect.sync(() => running.delete(key)))
+        // In a fiber of its own: the others wait for it, also if the first client disconnects.
+        return Effect.zipRight(Effect.forkDaemon(Effect.intoDeferred(checking, outcome)), Deferred.await(outcome))
+      })
+    return { problem, matches: shared }
   })
 )

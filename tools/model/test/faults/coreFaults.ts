@@ -363,9 +363,10 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
     ]
   }),
   ...inCore("Client.ts", laws, {
-    "an imported secret keeps its foreign hash": [
-      "yield* Effect.forEach(Option.toArray(replaced), (next) => applications.save(next))",
-      ""
+    "an imported secret keeps its foreign hash": ["yield* applications.save(replaced)"],
+    "of parallel first uses of a secret, each has a version of its own": [
+      "if (Option.isNone(outdated)) return yield* Application.authenticate(present, hash, now)",
+      "if (Option.isNone(outdated)) { const one = Option.getOrThrow(present); return { ...one, version: one.version + 1 } }"
     ],
     "any secret is good for a foreign hash": ["if (!(yield* hashes.value.matches(secret.hash, client))) continue"]
   }),

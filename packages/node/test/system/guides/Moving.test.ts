@@ -17,11 +17,12 @@ const [command = ""] = steps.flatMap(({ kind, text }) => kind === "run" ? [text]
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex")
 
-/** A former server: its tables with an application, a connected user, and another one who has revoked the access. */
+/** A former server: its tables with an application and two connected users, of whom the second one revokes the access. */
 interface Former {
   readonly client_id: number
   readonly client_secret: string
   readonly tables: string
+  readonly revoke?: string
   /** Records that no recipe makes. */
   readonly records?: ReadonlyArray<object>
 }
@@ -43,7 +44,8 @@ const doorkeeper: Former = {
     INSERT INTO oauth_access_tokens VALUES
       (1, 11, 1, 'access_1_old', 'refresh_1_old', 7200, 'profile:read read', now() at time zone 'utc', now(), ''),
       (2, 11, 1, 'access_1', 'refresh_1', 7200, 'profile:read read', now() at time zone 'utc', NULL, ''),
-      (3, 12, 1, 'access_1_revoked', 'refresh_1_revoked', 7200, 'read', now() at time zone 'utc', now(), '');`
+      (3, 12, 1, 'access_1_revoked', 'refresh_1_revoked', 7200, 'profile:read', now() at time zone 'utc', NULL, '');`,
+  revoke: "UPDATE oauth_access_tokens SET revoked_at = now() WHERE resource_owner_id = 12"
 }
 
 const django: Former = {
@@ -59,9 +61,15 @@ const django: Former = {
     INSERT INTO oauth2_provider_application VALUES (2, 'text', 10, '${redirect} https://b.example.test/', 'confidential',
       'authorization-code', 'pbkdf2_sha256$1000$seasalt$uPNvHm1x34bcytmbJkdxMve/igvH6JMvy7eVJDJdaUo=', 'Results', now());
     INSERT INTO oauth2_provider_accesstoken VALUES
-      (1, 'access_2', now() + interval '1 hour', 'profile:read read', 2, 11, now());
+      (1, 'access_2', now() + interval '1 hour', 'profile:read read', 2, 11, now()),
+      (2, 'access_2_revoked', now() + interval '1 hour', 'profile:read', 2, 12, now());
     INSERT INTO oauth2_provider_refreshtoken VALUES
-      (1, 'refresh_2_old', NULL, 2, 11, now() - interval '1 day', now()), (2, 'refresh_2', 1, 2, 11, now(), NULL);`
+      (1, 'refresh_2_old', NULL, 2, 11, now() - interval '1 day', now()), (2, 'refresh_2', 1, 2, 11, now(), NULL),
+      (3, 'refresh_2_revoked', 2, 2, 12, now(), NULL);`,
+  // As the toolkit does it.
+  revoke: `
+    UPDATE oauth2_provider_refreshtoken SET revoked = now(), access_token_id = NULL WHERE user_id = 12;
+    DELETE FROM oauth2_provider_accesstoken WHERE user_id = 12`
 }
 
 const nodeOauth: Former = {
@@ -99,22 +107,32 @@ layer(TestDatabase.layerEmpty)("the guide to move", (it) => {
       const node = yield* makeNode(environment)
       yield* Effect.promise(async () => {
         expect(recipes.length).toBe(formers.length)
-        const records: Array<object> = [...users]
-        for (const [place, { records: others = [], tables }] of formers.entries()) {
-          // One connection, because the function is temporary.
-          const client = await admin.connect()
-          const results: unknown = await client.query(`${tables} ${hashing} ${recipes[place]}`)
-          for (const { rows } of Array.isArray(results) ? results : []) {
-            records.push(...rows.map((row: Record<string, object>) => row["json_build_object"] ?? {}))
+        /** Imports what the recipes find after these changes of the former servers. */
+        const bring = async (changes: (former: Former) => string) => {
+          const records: Array<object> = [...users]
+          for (const [place, former] of formers.entries()) {
+            // One connection, because the function is temporary.
+            const client = await admin.connect()
+            const results: unknown = await client.query(`${changes(former)}; ${hashing} ${recipes[place]}`)
+            for (const { rows } of Array.isArray(results) ? results : []) {
+              records.push(...rows.map((row: Record<string, object>) => row["json_build_object"] ?? {}))
+            }
+            records.push(...former.records ?? [])
+            client.release(true)
           }
-          records.push(...others)
-          client.release(true)
+          writeFileSync(join(DATA_DIR, "former.jsonl"), records.map((record) => JSON.stringify(record)).join("\n"))
+          for (const line of command.trim().split("\n")) {
+            const args = line.split(" ").slice(1).map((arg) => arg === "former.jsonl" ? join(DATA_DIR, arg) : arg)
+            expect(await runStartlist(args, environment)).toMatchObject({ code: 0, stderr: "" })
+          }
         }
-        writeFileSync(join(DATA_DIR, "former.jsonl"), records.map((record) => JSON.stringify(record)).join("\n"))
-        for (const line of command.trim().split("\n")) {
-          const args = line.split(" ").slice(1).map((arg) => arg === "former.jsonl" ? join(DATA_DIR, arg) : arg)
-          expect(await runStartlist(args, environment)).toMatchObject({ code: 0, stderr: "" })
-        }
+        const leaving = formers.filter(({ revoke }) => revoke !== undefined)
+        const statusOfLeaving = () =>
+          Promise.all(leaving.map(({ client_id }) => athleteStatus(node, `access_${client_id}_revoked`)))
+        await bring(({ tables }) => tables)
+        expect(await statusOfLeaving()).toEqual([200, 200])
+        await bring(({ revoke }) => revoke ?? "")
+        expect(await statusOfLeaving()).toEqual([401, 401])
         for (const client of formers) {
           const use = async (name: string) => (await refresh(node, client, name)).status
           const { client_id } = client
@@ -122,7 +140,9 @@ layer(TestDatabase.layerEmpty)("the guide to move", (it) => {
           expect([await use(`refresh_${client_id}_old`), await use(`refresh_${client_id}`)]).toEqual([400, 200])
           expect(await use(`refresh_${client_id}`)).toBe(401)
         }
-        expect((await refresh(node, doorkeeper, "refresh_1_revoked")).status).toBe(400)
+        for (const client of leaving) {
+          expect((await refresh(node, client, `refresh_${client.client_id}_revoked`)).status).toBe(401)
+        }
       })
     }))
 })

@@ -124,16 +124,21 @@ export const layerClients: Layer.Layer<ImportedHashes, never, FailureLimit> = La
     }
     const running = new Map<string, Deferred.Deferred<boolean, StoreError>>()
     const shared = (hash: string, client: ClientCredentials<unknown>): Effect.Effect<boolean, StoreError> =>
-      Effect.suspend(() => {
-        const key = JSON.stringify([hash, client.id, client.address, Redacted.value(client.secret)])
-        const known = running.get(key)
-        if (known !== undefined) return Deferred.await(known)
-        const outcome = Deferred.unsafeMake<boolean, StoreError>(FiberId.none)
-        running.set(key, outcome)
-        const checking = Effect.ensuring(checkWithinLimits(hash, client), Effect.sync(() => running.delete(key)))
-        // In a fiber of its own: the others wait for it, also if the first client disconnects.
-        return Effect.zipRight(Effect.forkDaemon(Effect.intoDeferred(checking, outcome)), Deferred.await(outcome))
-      })
+      Effect.uninterruptibleMask((restore) =>
+        Effect.suspend(() => {
+          const key = JSON.stringify([hash, client.id, client.address, Redacted.value(client.secret)])
+          const known = running.get(key)
+          if (known !== undefined) return restore(Deferred.await(known))
+          const outcome = Deferred.unsafeMake<boolean, StoreError>(FiberId.none)
+          running.set(key, outcome)
+          const checking = Effect.ensuring(checkWithinLimits(hash, client), Effect.sync(() => running.delete(key)))
+          // In a fiber of its own: the others wait for it, also if the first client disconnects.
+          return Effect.zipRight(
+            Effect.forkDaemon(Effect.intoDeferred(checking, outcome)),
+            restore(Deferred.await(outcome))
+          )
+        })
+      )
     return { problem, matches: shared }
   })
 )

@@ -146,14 +146,16 @@ layer(TestDatabase.layerEmpty)("a switch of 10,000 grants under refreshes of 64 
         const load = makeLoad(proxy.url)
         await eventually(async () => load.seen.refreshed, (refreshed) => refreshed > 64)
         await exportWith(others)
+        // Without the few grants that are just refreshed: the former server deletes a row before it inserts the next one.
         await importFile("grants")
-        expect(await count("grants")).toBe(grants)
+        expect(await count("grants")).toBeGreaterThan(grants - clients.length)
 
         load.seen.phase = "held"
         proxy.state.to = undefined
         await eventually(async () => proxy.state.open, (open) => open === 0)
         await exportWith([])
         await importFile("grants WHERE version > 1")
+        expect(await count("grants")).toBe(grants)
 
         load.seen.phase = "switched"
         proxy.state.to = node.url

@@ -92,7 +92,7 @@ describe("limits of the node:http binding", () => {
       const seen = yield* Queue.unbounded<string>()
       const handler: Http.Handler = ({ path, query }) =>
         Queue.offer(seen, `${path} begins`).pipe(
-          Effect.zipRight(query === "forever" ? Effect.never : Effect.sleep("200 millis")),
+          Effect.zipRight(path === "/other" || query === "forever" ? Effect.never : Effect.sleep("200 millis")),
           Effect.as(ok("copied")),
           Effect.onInterrupt(() => Queue.offer(seen, `${path} is interrupted`))
         )

@@ -6,7 +6,7 @@ import type * as Pg from "pg"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
 import * as Pool from "../src/internal/pool.ts"
 
-/** What runs on a connection when it breaks. */
+/** The work of a connection when it breaks. */
 const works = {
   "no statement": () => Promise.resolve(),
   "a transaction": (client: Pg.ClientBase) => client.query("BEGIN"),

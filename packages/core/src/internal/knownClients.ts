@@ -62,12 +62,12 @@ export const makeWithKnownClient = (withClient: Effect.Effect.Success<typeof mak
       let isChecked = false
       const isCurrent: IsCurrent = ({ application: { version } }) => isChecked ||= version === application.version
       const used = use(isCurrent).pipe(
-        Effect.catchIf(isOutdated, () => found),
         Effect.catchIf(
           (error) => !isChecked && isUnknown(error),
           (error) => withClient(client, now, () => Effect.fail(error))
         ),
-        Effect.catchIf(isOutdated, Effect.die)
+        // Last: what was found needs no other check.
+        Effect.catchIf(isOutdated, () => found)
       )
       return admit === undefined
         ? used

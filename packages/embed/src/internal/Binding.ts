@@ -94,7 +94,7 @@ const impossibleParty = ({ athleteId, clubId, organizerId, platformUserId }: Pla
 const toRegistration = (registration: Registration) =>
   ({ ok: true, registration: Convert.toRegistration(registration) }) as const
 
-/** What an import needs. */
+/** The services of an import, besides the optional `ImportStore`. */
 type Ports = Exclude<Effect.Effect.Context<ReturnType<typeof Import.make>>, ImportStore>
 
 /** Records that are imported at the same time. Requests keep connections of the store. */

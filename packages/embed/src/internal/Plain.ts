@@ -30,7 +30,7 @@ export interface ImportCounts {
   readonly refused: number
 }
 
-/** What an import did. */
+/** The outcome of an import. */
 export interface Imported {
   /** By kind. */
   readonly counts: {

@@ -82,7 +82,7 @@ export interface OwnerPages {
   ) => Effect.Effect<void>
 }
 
-/** What all developer pages need. */
+/** The services of all developer pages. */
 export type Services =
   | Applications
   | Audit

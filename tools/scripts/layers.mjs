@@ -14,7 +14,7 @@ const allowed = {
   "packages/dispatcher": ["core"],
   "packages/testing": ["core"],
   "packages/pages": ["core", "http"],
-  "packages/embed": ["core", "http", "pages"],
+  "packages/embed": ["core", "http", "pages", "postgres", "dispatcher"],
   "packages/fake": ["core", "http", "dispatcher", "embed", "client"],
   "packages/node": ["core", "http", "pages", "postgres", "dispatcher", "fake"],
   "tools/model": ["core", "testing"]
@@ -51,14 +51,18 @@ const wrongImports = Object.entries(allowed).flatMap(([folder, packages]) =>
 )
 
 /** Types of the promise-based API. They import nothing but each other, because its users may have another Effect or none. */
-const plainTypes = ["Calls", "Plain"].map((name) => `packages/embed/src/internal/${name}.ts`)
+const plainTypes = ["Calls", "NodeOptions", "Options", "Plain", "Templates"].map((name) =>
+  `packages/embed/src/internal/${name}.ts`
+)
 
 const wrongTypes = sourcesIn("packages/embed")
   .filter(({ path }) => plainTypes.includes(path))
   .flatMap(({ path, text }) =>
     [...text.matchAll(imported)]
       .map(([, ...found]) => found.find((name) => name !== undefined))
-      .filter((name) => !plainTypes.includes(`packages/embed/src/internal/${name.replace("./", "")}`))
+      .filter((name) =>
+        name !== "node:http" && !plainTypes.includes(`packages/embed/src/internal/${name.replace("./", "")}`)
+      )
       .map((name) => `${path} imports ${name}. Its types are for users without Effect: write them in Plain.ts.`)
   )
 

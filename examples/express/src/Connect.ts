@@ -1,18 +1,12 @@
 /** Startlist for this server's users. */
-import { Memory } from "@startlist/core"
-import { Dispatcher } from "@startlist/dispatcher"
 import { Startlist } from "@startlist/embed"
-import { NodeSecrets } from "@startlist/http"
 import * as Users from "./Users.ts"
 
 /** Starts Startlist for a server with this public origin. It is mounted at `/connect`. */
 export const start = (origin: string, options: Partial<Startlist.Options> = {}): Promise<Startlist.Startlist> =>
   Startlist.make({
     url: `${origin}/connect`,
-    // In memory. To keep what is granted: the stores of @startlist/postgres, and NodeSecrets.layerWith({ key }).
-    stores: Memory.layer,
-    secrets: NodeSecrets.layerDrawn,
-    callbacks: Dispatcher.layer,
+    // In memory. To keep what is granted, add the options `database` and `key`.
     findUser: Users.find,
     authentication: {
       identify: ({ headers }) => Users.signedIn(typeof headers["cookie"] === "string" ? headers["cookie"] : undefined),

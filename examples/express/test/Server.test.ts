@@ -8,7 +8,7 @@ import * as Users from "../src/Users.ts"
 
 const start = async (options: Partial<Startlist.Options> = {}) => {
   const { close, origin, serve } = await EmbeddedServer.listen()
-  const startlist = await Connect.start(origin, { callbacks: EmbeddedServer.callbacks, ...options })
+  const startlist = await Connect.start(origin, { callbacks: EmbeddedServer.onLoopback, ...options })
   serve(Server.make(startlist))
   return {
     url: `${origin}/connect`,

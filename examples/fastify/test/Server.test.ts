@@ -7,7 +7,7 @@ import * as Users from "../src/Users.ts"
 
 const start = async (): Promise<EmbeddedServer.Embedding> => {
   const { close, origin, serve } = await EmbeddedServer.listen()
-  const startlist = await Connect.start(origin, { callbacks: EmbeddedServer.callbacks })
+  const startlist = await Connect.start(origin, { callbacks: EmbeddedServer.onLoopback })
   const app = Server.make(startlist)
   await app.ready()
   serve((request, response) => app.routing(request, response))

@@ -8,7 +8,7 @@ import * as Users from "../src/Users.ts"
 
 const start = async (): Promise<EmbeddedServer.Embedding> => {
   const { close, origin, serve } = await EmbeddedServer.listen()
-  const startlist = await Connect.start(origin, { callbacks: EmbeddedServer.callbacks })
+  const startlist = await Connect.start(origin, { callbacks: EmbeddedServer.onLoopback })
   serve(getRequestListener(Server.make(startlist).fetch))
   return {
     url: `${origin}/connect`,

@@ -1,54 +1,26 @@
-/**
- * Startlist for servers without Effect, with promises and plain objects.
- *
- * It combines the services, endpoints and pages as most servers need them. Import the stores (`Memory.layer`, or those
- * of `@startlist/postgres`) and the callbacks (`Dispatcher.layer`) from their packages, and pass them as opaque values.
- */
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
-import * as Effect from "effect/Effect"
-import type * as Guard from "@startlist/http/Guard"
+/** Startlist for servers on Node without Effect, with promises and plain objects. Needs no other package. */
+import type { Server } from "node:http"
 import * as NodeHttp from "@startlist/http/NodeHttp"
-import { assemble, type Options as WebOptions, type WebStartlist } from "./internal/Assembly.ts"
-import * as Convert from "./internal/Convert.ts"
-import type * as Plain from "./internal/Plain.ts"
+import * as Parts from "./internal/NodeParts.ts"
+import type { Options, Startlist } from "./internal/NodeOptions.ts"
+import * as Layered from "./Layered.ts"
 
-export type { Checked, Endpoints, SignIn } from "./internal/Assembly.ts"
-export type { Asked, Calls, Consents, NotAnswered, SentBack, Settings, WithSecret } from "./internal/Calls.ts"
+export type * from "./internal/Calls.ts"
+export type * from "./internal/NodeOptions.ts"
+export type * from "./internal/Options.ts"
 export type * from "./internal/Plain.ts"
-
-/** What Startlist needs of your server. */
-export interface Options extends WebOptions {
-  /** Time limit of a request, and maximum number of parallel requests of `listener`. The server of `handler` sets its own. */
-  readonly limits?: Pick<NodeHttp.Options, "timeout" | "capacity">
-}
-
-/** Startlist in your server. */
-export interface Startlist extends WebStartlist {
-  /** For `http.createServer`, `app.use` of Express, or the raw request and response of Fastify. */
-  readonly listener: RequestListener
-  /** Guards your own route in `node:http` or Express, like `guardHandler` for Web requests. */
-  readonly guardListener: <Incoming extends IncomingMessage, Outgoing extends ServerResponse>(
-    requirement: Guard.Requirement,
-    handle: (incoming: Incoming, outgoing: Outgoing, access: Plain.Access) => unknown
-  ) => (incoming: Incoming, outgoing: Outgoing) => Promise<void>
-}
+export type * from "./internal/Templates.ts"
 
 /**
- * Starts Startlist inside this process. Rejects if the stores cannot be opened, or an option is wrong.
+ * Starts Startlist inside this process. Rejects if the database cannot be opened, or an option is wrong.
  *
  * @example
  * ```ts
- * import { Memory } from "@startlist/core"
- * import { Dispatcher } from "@startlist/dispatcher"
  * import { Startlist } from "@startlist/embed"
- * import { NodeSecrets } from "@startlist/http"
  * import { createServer } from "node:http"
  *
  * const startlist = await Startlist.make({
  *   url: "https://club.example/connect",
- *   stores: Memory.layer,
- *   secrets: NodeSecrets.layerDrawn,
- *   callbacks: Dispatcher.layer,
  *   findUser: (id) => ({ id, role: "athlete", email: "alice@club.example" }),
  *   // Pages need `authentication`, too.
  *   endpoints: ["oauth", "athlete", "webhooks"]
@@ -56,15 +28,10 @@ export interface Startlist extends WebStartlist {
  * createServer(startlist.listener).listen(3000)
  * ```
  */
-export const make = async (options: Options): Promise<Startlist> => {
-  const { bound, common } = await assemble(
-    options,
-    (handler) => Effect.all({ guard: NodeHttp.guard, listener: NodeHttp.listener(handler, options.limits) })
-  )
-  return {
-    ...common,
-    listener: bound.listener,
-    guardListener: (requirement, handle) =>
-      bound.guard(requirement, (incoming, outgoing, access) => handle(incoming, outgoing, Convert.toAccess(access)))
-  }
-}
+export const make = async (options: Options): Promise<Startlist> => Layered.make(options, await Parts.make(options))
+
+/**
+ * Limits the time that a client has to send a request, and the number of headers. Malformed requests are answered in
+ * order. Returns the server.
+ */
+export const harden = (server: Server): Server => NodeHttp.harden(server)

@@ -1,9 +1,10 @@
-/** The promise-based API: plain values, and nothing of Effect except the layers in the options. */
+/** The promise-based API: plain values, and nothing of Effect. */
 import { Memory } from "@startlist/core"
 import { Startlist } from "@startlist/embed"
+import * as Layered from "@startlist/embed/Layered"
 import { NodeSecrets } from "@startlist/http"
 import { ScriptedCallbacks } from "@startlist/testing"
-import { Duration, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
 import { afterEach, describe, expect, expectTypeOf, it, vi } from "vitest"
 import { send } from "../../http/test/support/BindingLaws.ts"
@@ -23,9 +24,6 @@ const open: Array<Startlist.Startlist> = []
 
 const defaults: Startlist.Options = {
   url: "https://club.example/connect",
-  stores: Memory.layer,
-  callbacks: ScriptedCallbacks.layer,
-  secrets: NodeSecrets.layerDrawn,
   findUser: (id) => users.find((user) => user.id === id),
   authentication: {
     identify: async ({ headers }) => {
@@ -37,8 +35,14 @@ const defaults: Startlist.Options = {
   }
 }
 
+const parts: Layered.Parts = {
+  stores: Memory.layer,
+  callbacks: ScriptedCallbacks.layer,
+  secrets: NodeSecrets.layerDrawn
+}
+
 const start = async (options: Partial<Startlist.Options> = {}) => {
-  const startlist = await Startlist.make({ ...defaults, ...options })
+  const startlist = await Layered.make({ ...defaults, ...options }, parts)
   open.push(startlist)
   return startlist
 }
@@ -232,7 +236,7 @@ describe("Startlist.make", () => {
   it("removes deliveries after their retention, unless that is turned off", async () => {
     vi.useFakeTimers()
     try {
-      const policy = { deliveryRetention: Duration.hours(1) }
+      const policy = { deliveryRetention: "1 hour" } as const
       const parties = { athleteId: 8 }
       for (const retention of [true, false]) {
         const startlist = await start({ policy, retention })
@@ -302,6 +306,41 @@ describe("Startlist.make", () => {
       counts: { application: { added: 0, unchanged: 1 }, grant: { added: 0, unchanged: 1 } }
     })
     await expect(startlist.import("{}")).rejects.toThrow("must be lines")
+  })
+
+  it("checks imported secrets of a former server once, with the server's function", async () => {
+    const checked: Array<string> = []
+    const startlist = await start({
+      importedSecrets: {
+        accepts: (hash) => hash.startsWith("$reversed$"),
+        matches: (hash, secret) => {
+          checked.push(secret)
+          return hash === `$reversed$${[...secret].reverse().join("")}`
+        }
+      }
+    })
+    const record = { kind: "application", owner_id: 7, created_at: "2026-01-01T00:00:00Z" }
+    const applications = [
+      {
+        ...record,
+        client_id: 700,
+        name: "Race Day",
+        redirect_uris: ["https://app.test/back"],
+        secret_hash: "$reversed$terces"
+      },
+      {
+        ...record,
+        client_id: 701,
+        name: "Race Week",
+        redirect_uris: ["https://app.test/back"],
+        secret_hash: "$other$terces"
+      }
+    ]
+    const { refused } = await startlist.import(applications)
+    expect(refused).toMatchObject([{ line: 2, message: expect.stringContaining("secret_hash") }])
+    await connect(startlist, { id: 700, secret: "secret" }, "alice@club.example")
+    await connect(startlist, { id: 700, secret: "secret" }, "alice@club.example")
+    expect(checked).toEqual(["secret"])
   })
 
   it("needs `authentication` only with pages", async () => {
@@ -382,6 +421,69 @@ describe("Startlist.make", () => {
 
   it("rejects if the stores cannot be opened", async () => {
     const stores = Layer.fail("no such database").pipe(Layer.provideMerge(Memory.layer))
-    await expect(start({ stores })).rejects.toThrow("no such database")
+    await expect(Layered.make(defaults, { ...parts, stores })).rejects.toThrow("no such database")
+  })
+
+  it("rejects options that it cannot use, and names them", async () => {
+    const refused: ReadonlyArray<readonly [Partial<Record<keyof Startlist.Options, unknown>>, string]> = [
+      [{ database: { folder: "/nowhere" } }, "key is missing: a database needs it"],
+      [{ key: "short" }, "a master key is 32 bytes in base64"],
+      [{ policy: { lifetime: 1 } }, `policy: there is no setting "lifetime"`],
+      [{ policy: { codeLifetime: "soon" } }, `policy.codeLifetime: "soon" is no duration`],
+      [{ policy: { deliveryDelays: [5, "later"] } }, `policy.deliveryDelays: "later" is no duration`],
+      [{ limits: { timeout: "long" } }, `limits.timeout: "long" is no duration`],
+      [{ callbacks: { allow: ["10.0.0.0/99"] } }, `callbacks.allow: "10.0.0.0/99" is no network`]
+    ]
+    for (const [wrong, message] of refused) {
+      await expect(Startlist.make({ ...defaults, ...wrong as Partial<Startlist.Options> })).rejects.toThrow(message)
+    }
+  })
+
+  it("shows the server's own pages with plain values", async () => {
+    const shown: Array<unknown> = []
+    const page = (name: string) => (content: unknown) => {
+      shown.push([name, content])
+      return `<!doctype html><title>${name}</title>`
+    }
+    const startlist = await start({
+      templates: {
+        consent: page("consent"),
+        wrongRole: page("wrongRole"),
+        applications: page("applications"),
+        failure: page("failure")
+      }
+    })
+    const client = await register(startlist)
+    const query = new URLSearchParams({
+      response_type: "code",
+      client_id: String(client.id),
+      redirect_uri: "https://app.test/back",
+      scope: "read"
+    })
+    const open = (path: string) =>
+      startlist.handler(
+        new Request(`https://club.example/connect${path}`, { headers: { "x-user": "alice@club.example" } })
+      )
+    await startlist.consents.allow(String(query), { id: 8, role: "athlete", email: "alice@club.example" })
+    await open(`/oauth/authorize?${query}`)
+    await open(`/oauth/authorize?${query}&role=organizer`)
+    await open("/account/applications")
+    await open("/nowhere")
+    const signedIn = {
+      csrf: "csrf of 8",
+      user: { id: 8, role: "athlete", email: "alice@club.example", firstName: "Alice", lastName: "" }
+    }
+    const frame = expect.objectContaining({ base: "/connect", locale: "en", signedIn })
+    const application = expect.objectContaining({ id: client.id, createdAt: expect.any(Date) })
+    expect(shown).toEqual([
+      ["consent", expect.objectContaining({ frame, application, scope: ["read"], signedIn, isAllowedBefore: true })],
+      ["wrongRole", expect.objectContaining({ frame, application, requested: "organizer" })],
+      ["applications", {
+        frame,
+        csrf: "csrf of 8",
+        authorized: [expect.objectContaining({ application, grantedAt: expect.any(Date), fields: expect.any(Array) })]
+      }],
+      ["failure", expect.objectContaining({ status: 404, title: expect.any(String), advice: expect.any(String) })]
+    ])
   })
 })

@@ -4,7 +4,8 @@
  */
 import { Memory } from "@startlist/core"
 import { DeliveryStore } from "@startlist/core/Delivery"
-import { Startlist } from "@startlist/embed"
+import type { Startlist } from "@startlist/embed"
+import * as Layered from "@startlist/embed/Layered"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -19,8 +20,16 @@ import * as People from "./internal/People.ts"
 import * as Time from "./internal/Time.ts"
 
 export { InvalidControl } from "./internal/Controls.ts"
-export type { Application, Fake, Updates, Who } from "./internal/Controls.ts"
-export type { DeliveryFault, NextResponses, RecordedRequest, ResponseFault } from "./internal/Faults.ts"
+export type {
+  Application,
+  DeliveryFault,
+  Fake,
+  NextResponses,
+  RecordedRequest,
+  ResponseFault,
+  Updates,
+  Who
+} from "./internal/Controls.ts"
 
 /** Where the fake listens, and whom it trusts. */
 export interface Options {
@@ -51,7 +60,7 @@ const blockOf = (cidr: string): Block =>
 const longest = Duration.days(36_500)
 
 /** Durations: a number of milliseconds, or a text such as `8 hours`. */
-const millisOf = (duration: Duration.DurationInput): number => {
+const millisOf = (duration: Startlist.Duration): number => {
   const parsed = Duration.decodeUnknown(duration)
   if (parsed._tag === "None" || Duration.greaterThan(parsed.value, longest)) {
     throw new InvalidControl("advance", "must be a duration such as \"8 hours\", of at most 36500 days")
@@ -89,13 +98,10 @@ export const start = async (options: Options = {}): Promise<Fake> => {
     return context
   })
   const time = Time.make(clock, () => deliveries ?? fail("the stores are not open"), receivers)
-  const startlist = await Startlist.make({
-    url,
+  const startlist = await Layered.make({ url, findUser: people.find, authentication: people.signIn }, {
     stores: Layer.merge(stores, Layer.setClock(clock)),
     callbacks: receivers.layer,
-    secrets: NodeSecrets.layerDrawn,
-    findUser: people.find,
-    authentication: people.signIn
+    secrets: NodeSecrets.layerDrawn
   })
 
   const userOf = (who: Who) => {

@@ -10,6 +10,7 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises"
 import { basename, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { licensesOf } from "../../../tools/scripts/licenses.mjs"
 
 const root = fileURLToPath(new URL("../../../", import.meta.url))
 const dist = fileURLToPath(new URL("../dist/", import.meta.url))
@@ -83,7 +84,7 @@ const bundle = async () => {
     // Small, but with the names that stack traces show.
     minifySyntax: true,
     minifyWhitespace: true,
-    legalComments: "linked",
+    legalComments: "none",
     // For bundled CommonJS modules.
     banner: {
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url)"
@@ -96,13 +97,14 @@ const bundle = async () => {
   const isEntry = ({ path }) => path === entry
   await Promise.all(outputFiles.filter((file) => !isEntry(file)).map(({ contents, path }) => replace(path, contents)))
   await Promise.all(outputFiles.filter(isEntry).map(({ contents, path }) => replace(path, contents)))
-  const current = new Set(outputFiles.map(({ path }) => basename(path)))
+  const inputs = Object.keys(metafile.inputs)
+  await replace(join(folder, "LICENSES.txt"), licensesOf(inputs))
+  const current = new Set(["LICENSES.txt", ...outputFiles.map(({ path }) => basename(path))])
   for (const name of readdirSync(folder)) {
     const found = statSync(join(folder, name), { throwIfNoEntry: false })
     const isOld = found !== undefined && found.mtimeMs < began - keptMillis
     if (isOld && !current.has(name)) await rm(join(folder, name), { force: true })
   }
-  const inputs = Object.keys(metafile.inputs)
   const stamps = Object.fromEntries([...inputs, ...settings(inputs)].map((path) => {
     const stamp = stampOf(path)
     // A file that changes during the build requires another build.

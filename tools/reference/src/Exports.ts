@@ -15,7 +15,8 @@ const keyOf = (exports: Targets, path: string): string | undefined =>
 /** Returns the modules for which `exports` in `package.json` names types: `index`, `Router`, … */
 export const modulesOf = (folder: string): ReadonlyArray<string> => {
   const { exports }: { readonly exports: Targets } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
-  const [source, pattern] = existsSync(join(folder, "src")) ? ["src", /^(.*)\.tsx?$/] : ["dist", /^(.*)\.d\.ts$/]
+  const built = existsSync(join(folder, "dist/bundle")) ? "dist/bundle" : "dist"
+  const [source, pattern] = existsSync(join(folder, "src")) ? ["src", /^(.*)\.tsx?$/] : [built, /^(.*)\.d\.ts$/]
   return readdirSync(join(folder, source), { encoding: "utf8", recursive: true })
     .flatMap((path) => pattern.exec(path.replaceAll("\\", "/"))?.[1] ?? [])
     .filter((name) => {

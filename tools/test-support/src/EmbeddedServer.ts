@@ -1,5 +1,4 @@
 /** A server in this process that serves the listener or handler of `Startlist.make`. */
-import { Memory } from "@startlist/core"
 import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 import type { Startlist } from "@startlist/embed"
@@ -7,10 +6,11 @@ import { Effect, Layer, Option } from "effect"
 import { createServer, type RequestListener } from "node:http"
 import { LoopServer } from "./LoopServer.ts"
 
-/** Allows callbacks on loopback. */
-export const callbacks = Dispatcher.layerWith({ allow: Option.toArray(parseBlock("127.0.0.0/8")) })
+/** Allows callbacks on loopback, for `Startlist.make`. */
+export const onLoopback = { allow: ["127.0.0.0/8"] }
 
-export const stores = Memory.layer
+/** The same as a layer. */
+export const callbacks = Dispatcher.layerWith({ allow: Option.toArray(parseBlock("127.0.0.0/8")) })
 
 /** A server on a free port of loopback. `serve` sets the handler when the address is known. */
 export const listen = async () => {

@@ -16,6 +16,14 @@ import type * as Plain from "./Plain.ts"
 export const fromUser = ({ email, firstName = "", id, lastName = "", role }: Plain.User): CoreUser.User =>
   CoreUser.User.make({ id: CoreUser.UserId.make(id), role, email, firstName, lastName })
 
+export const toUser = ({ email, firstName, id, lastName, role }: CoreUser.User): Plain.User => ({
+  id,
+  role,
+  email,
+  firstName,
+  lastName
+})
+
 export const toAccess = ({ createdAt, expiresAt, ...access }: CoreAccess.BearerAccess): Plain.Access => ({
   ...access,
   createdAt: DateTime.toDateUtc(createdAt),

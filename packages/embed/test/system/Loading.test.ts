@@ -34,16 +34,9 @@ const loadedBy = async (program: string): Promise<ReadonlyMap<string, number>> =
 }
 
 const make = (endpoints: string) => `
-  import * as Memory from "@startlist/core/Memory"
   import * as Startlist from "@startlist/embed/Startlist"
-  import * as NodeSecrets from "@startlist/http/NodeSecrets"
-  import { Callbacks } from "@startlist/core/Callbacks"
-  import * as Layer from "effect/Layer"
   const startlist = await Startlist.make({
     url: "https://club.example/connect",
-    stores: Memory.layer,
-    callbacks: Layer.succeed(Callbacks, {}),
-    secrets: NodeSecrets.layerDrawn,
     findUser: () => undefined,
     authentication: { identify: () => undefined, signInUrl: () => "/", signOutUrl: "/" },
     endpoints: ${endpoints}
@@ -51,10 +44,13 @@ const make = (endpoints: string) => `
   await startlist.close()
 `
 
+/** PostgreSQL and the embedded database. */
+const ofDatabases = ["@startlist/postgres", "pg", "@electric-sql/pglite"]
+
 const ofPages = ["@startlist/pages", "preact", "preact-render-to-string", "cookie"]
 
 describe("a process that mounts", () => {
-  it("the protocol loads no page and no renderer", async () => {
+  it("the protocol, in memory, loads no page, no renderer and no database", async () => {
     for (
       const program of [
         `import "@startlist/http/Mount"; import "@startlist/http/Protocol"; import "@startlist/http/NodeHttp"`,
@@ -63,7 +59,7 @@ describe("a process that mounts", () => {
     ) {
       const loaded = await loadedBy(program)
       expect(loaded.get("@startlist/http")).toBeGreaterThan(20)
-      expect(ofPages.filter((name) => loaded.has(name))).toEqual([])
+      expect([...ofPages, ...ofDatabases].filter((name) => loaded.has(name))).toEqual([])
     }
   })
 

@@ -3,8 +3,7 @@ import * as Either from "effect/Either"
 import type { JsonSchema7 } from "effect/JSONSchema"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import { type Fake, InvalidControl } from "./Controls.ts"
-import { deliveryFaults, responseFaults } from "./Faults.ts"
+import { deliveryFaults, type Fake, InvalidControl, responseFaults } from "./Controls.ts"
 import type { People } from "./People.ts"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { exact: true })

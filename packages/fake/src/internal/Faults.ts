@@ -5,40 +5,7 @@ import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-
-/**
- * `lost`: processed, but the connection closes without a response. `slow`: a late response. `unavailable`: 503, not
- * processed.
- */
-export const responseFaults = ["lost", "slow", "unavailable"] as const
-/** A fault of a response. */
-export type ResponseFault = typeof responseFaults[number]
-
-/** Which responses have a fault. */
-export interface NextResponses {
-  readonly fault: ResponseFault
-  /** Number of responses. Default: 1. */
-  readonly count?: number
-  /** Only for requests of this path. Default: any. */
-  readonly path?: string
-  /** For `slow`, in milliseconds. Default: 3000. */
-  readonly delay?: number
-}
-
-/** A request of the application. Its secrets are fakes, so nothing is omitted. */
-export interface RecordedRequest {
-  /** In milliseconds since 1970, by the time of the fake. */
-  readonly at: number
-  readonly method: string
-  /** Path and query. */
-  readonly target: string
-  readonly headers: Readonly<Record<string, string>>
-  /** At most 64 KiB of it. */
-  readonly body: string
-  /** The status of the response, also of a lost one. */
-  readonly status: number
-  readonly fault?: ResponseFault
-}
+import type { DeliveryFault, NextResponses, RecordedRequest, ResponseFault } from "./Controls.ts"
 
 interface Planned {
   readonly fault: ResponseFault
@@ -73,11 +40,6 @@ export const makeTraffic = () => {
 
 /** The record, and the planned faults of responses. */
 export type Traffic = ReturnType<typeof makeTraffic>
-
-/** `twice`: it arrives two times. `late`: its first attempt does not arrive. `never`: none does. */
-export const deliveryFaults = ["twice", "late", "never"] as const
-/** A fault of the delivery of an event. */
-export type DeliveryFault = typeof deliveryFaults[number]
 
 /** Requests to callbacks. */
 export interface Receivers {

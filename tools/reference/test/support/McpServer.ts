@@ -1,8 +1,5 @@
 /** A server that embeds Startlist, and has an MCP server of its own behind a guard. */
-import { Memory } from "@startlist/core"
-import { Dispatcher } from "@startlist/dispatcher"
 import { Startlist } from "@startlist/embed"
-import { NodeSecrets } from "@startlist/http"
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js"
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js"
 import type { RequestListener } from "node:http"
@@ -21,9 +18,6 @@ export const make = async (origin: string, options: Pick<Startlist.Options, "fin
   const resource = { url: `${origin}/mcp`, scopes: ["results:read"] }
   const startlist = await Startlist.make({
     url: `${origin}/connect`,
-    stores: Memory.layer,
-    secrets: NodeSecrets.layerDrawn,
-    callbacks: Dispatcher.layer,
     policy: { scopes: ["profile:read", "results:read"] },
     resources: [resource],
     ...options

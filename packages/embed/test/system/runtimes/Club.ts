@@ -1,8 +1,5 @@
 /** A server with Web requests: its own pages and API, Startlist at `/connect`, and preparations for the tests. */
-import { parseBlock } from "@startlist/dispatcher/AddressGuard"
-import * as WebCallbacks from "@startlist/dispatcher/WebCallbacks"
 import * as WebStartlist from "@startlist/embed/WebStartlist"
-import * as Option from "effect/Option"
 import * as Connect from "./Connect.ts"
 import type { Prepare } from "./Prepare.ts"
 import * as Users from "./Users.ts"
@@ -10,11 +7,11 @@ import * as Users from "./Users.ts"
 export type Fetch = (request: Request, address?: string) => Promise<Response>
 
 /** The receivers of the tests are on loopback. */
-export const allow = Option.toArray(parseBlock("127.0.0.0/8"))
+export const callbacks = { allow: ["127.0.0.0/8"] }
 
 /** A server with this public origin, without modules of Node. */
 export const start = async (origin: string): Promise<Fetch> =>
-  serve(await WebStartlist.make({ ...Connect.options(origin), callbacks: WebCallbacks.layerWith({ allow }) }))
+  serve(await WebStartlist.make({ ...Connect.options(origin), callbacks }))
 
 /** A server with Startlist inside. */
 export const serve = (startlist: WebStartlist.WebStartlist): Fetch => {

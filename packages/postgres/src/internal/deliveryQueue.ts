@@ -76,7 +76,7 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
     name: `${p}delivery_release`,
     text: `UPDATE ${p}deliveries d SET claim_token = NULL, lease_ends = NULL, claims = d.claims - 1, due_at = $2::bigint
       FROM json_to_recordset($1::json) AS i(id bigint, application_id bigint, token text)
-      WHERE d.id = i.id AND d.application_id = i.application_id AND d.claim_token = i.token AND d.state = 'p' RETURNING d.id`
+      WHERE d.id = i.id AND d.application_id = i.application_id AND d.claim_token = i.token RETURNING d.id`
   }
   const uncount = {
     name: `${p}delivery_uncount`,
@@ -84,16 +84,19 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
       WHERE id = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($1::json))) AND claim_token = $2::text`
   }
   const key = orderingColumns.filter((name) => name !== "id").join(", ")
+  const ours = dialect.ofApplication("$1")
   // Newest first, so that the rest of an ordering key has its head. Rows are locked in the same order as by settling.
   const cancel = {
     name: `${p}delivery_cancel`,
-    text: `UPDATE ${p}deliveries d SET state = 'c', ended_at = $2::bigint, claim_token = NULL, lease_ends = NULL
-      WHERE d.application_id = $1::bigint AND d.id = ANY (ARRAY(
-        SELECT id FROM ${p}deliveries WHERE application_id = $1::bigint AND state = 'p' AND id = ANY (ARRAY(
-          SELECT id FROM ${p}deliveries WHERE application_id = $1::bigint AND state = 'p' ORDER BY id DESC LIMIT $3::integer
-        )) ORDER BY id FOR UPDATE
-      )) AND d.state = 'p'
-      RETURNING ${orderingColumns.map((name) => `d.${name}`).join(", ")}`
+    text: `UPDATE ${p}deliveries SET state = 'c', ended_at = $2::bigint, claim_token = NULL, lease_ends = NULL
+      WHERE ${ours}id = ANY (ARRAY(
+        SELECT id FROM (
+          SELECT id, state FROM ${p}deliveries WHERE ${ours}id = ANY (ARRAY(
+            SELECT id FROM ${p}deliveries WHERE application_id = $1::bigint AND state = 'p' ORDER BY id DESC LIMIT $3::integer
+          )) ORDER BY id OFFSET 0 FOR UPDATE
+        ) d WHERE state = 'p'
+      ))
+      RETURNING ${orderingColumns.join(", ")}`
   }
   // In a later snapshot, which has deliveries that were queued behind a head during its cancellation. For the first of each
   // ordering key: each lookup walks through all that were cancelled after it.

@@ -185,7 +185,7 @@ interface LogRow extends DeliveryRow {
  * can be committed before a returned position, even in long transactions. Row numbers do not guarantee this: they are
  * drawn before the commit. Transaction identifiers do not survive a dump, and do not order the changes of one object.
  */
-export const makeLog = ({ prefix: p, query, transaction }: Database.Service): DeliveryStore.Service["log"] => {
+export const makeLog = ({ dialect, prefix: p, query, transaction }: Database.Service): DeliveryStore.Service["log"] => {
   const page = {
     name: `${p}log_page`,
     text: `SELECT ${deliveryColumns}, d.log_position FROM ${p}deliveries d
@@ -220,7 +220,7 @@ export const makeLog = ({ prefix: p, query, transaction }: Database.Service): De
         ORDER BY log_position, id LIMIT $2::integer
       ),
       locked AS MATERIALIZED (
-        SELECT id FROM ${p}deliveries WHERE application_id = $1::bigint AND id = ANY (ARRAY(SELECT id FROM fresh))
+        SELECT id FROM ${p}deliveries WHERE ${dialect.ofApplication("$1")}id = ANY (ARRAY(SELECT id FROM fresh))
         FOR NO KEY UPDATE SKIP LOCKED
       ),
       numbered AS MATERIALIZED (

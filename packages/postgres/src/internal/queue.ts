@@ -67,11 +67,12 @@ export const isDue = (latest: string): string => `(d.due_at <= $1::bigint OR d.d
 export const claimText = (p: string, isLazy: string, latest: string, application?: string): string => {
   const andOurs = (alias: string) =>
     application === undefined ? "" : ` AND ${alias}.application_id = ${application}::bigint`
+  // Locked by identifier alone, as with `ofApplication`, and then examined as they are.
   return `locked AS MATERIALIZED (
-    SELECT d.id FROM ${p}deliveries d
-    WHERE d.id = ANY (ARRAY(SELECT id FROM candidates)) AND d.state = 'p' AND ${isDue(latest)}
-      AND ${free(latest)}${andOurs("d")}
-    FOR NO KEY UPDATE SKIP LOCKED
+    SELECT d.id FROM (
+      SELECT d.* FROM ${p}deliveries d WHERE d.id = ANY (ARRAY(SELECT id FROM candidates))${andOurs("d")}
+      OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED
+    ) d WHERE d.state = 'p' AND ${isDue(latest)} AND ${free(latest)}
   ),
   claimed AS (
     UPDATE ${p}deliveries d SET claim_token = $3::text, lease_ends = $2::bigint, claims = d.claims + 1

@@ -57,10 +57,10 @@ export const make = (database: Database.Service, queue: DeliveryQueue.Service): 
   const cancel = {
     name: `${p}subscription_cancel`,
     text: `UPDATE ${p}deliveries SET state = 'c', ended_at = $2::bigint, claim_token = NULL, lease_ends = NULL
-      WHERE application_id = $3::bigint AND id = ANY (ARRAY(
+      WHERE ${dialect.ofApplication("$3")}id = ANY (ARRAY(
         SELECT id FROM ${p}deliveries
         WHERE application_id = $3::bigint AND subscription_id = $1::bigint AND state = 'p' ORDER BY id FOR UPDATE
-      )) AND state = 'p'`
+      ))`
   }
   /** Cancels deliveries in parts, until one transaction has time for the others. */
   const shorten = (id: SubscriptionId, now: DateTime.Utc): Effect.Effect<void, StoreError> =>

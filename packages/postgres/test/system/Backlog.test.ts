@@ -62,6 +62,22 @@ describe("a backlog", () => {
       }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal]))
   )
 
+  it.live("a claim reads few pages to find the first event of each of 20 000 objects of one subscription", () =>
+    Effect.gen(function*() {
+      const { admin, url } = yield* TestDatabase.TestDatabase
+      yield* Postgres.migrate({ url })
+      yield* Effect.promise(() => admin.query(audience + objects))
+      yield* Effect.promise(() => admin.query("VACUUM ANALYZE"))
+      const { quick, thorough } = claimStatements("startlist_")
+      for (const { text } of [thorough, quick]) {
+        const { rows: [{ "QUERY PLAN": [{ Plan: plan }] }] } = yield* Effect.promise(() =>
+          admin.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, [1, 2, "token", 256, 256, "{}", true, 1000])
+        )
+        // A page for each level of an index, and those that the update of a row touches.
+        expect(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]).toBeLessThan(256 * 40)
+      }
+    }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])))
+
   it.live(
     "settling compares no delivery with the others of its batch, although the statistics know of none",
     () =>
@@ -190,6 +206,13 @@ const burst = `
   INSERT INTO startlist_deliveries
       (application_id, subscription_id, event_id, aspect_type, object_type, object_id, event_time, due_at, state, head)
     SELECT s, s, 'evt_' || e, 'u', 'r', e, e, 0, 'p', true FROM generate_series(1, 200) e, generate_series(1, 100) s;
+`
+
+/** A pending delivery about each of 20 000 registrations. */
+const objects = `
+  INSERT INTO startlist_deliveries
+      (application_id, subscription_id, event_id, aspect_type, object_type, object_id, event_time, due_at, state, head)
+    SELECT 1, 1, 'evt_' || i, 'u', 'r', i, i, 0, 'p', true FROM generate_series(1, 20000) i;
 `
 
 /** The burst comes after the statistics. */

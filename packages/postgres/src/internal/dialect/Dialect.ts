@@ -24,6 +24,12 @@ export interface Dialect {
   readonly shardOf: ((userId: UserId) => number) | undefined
   /** A locking clause, where rows can be locked. */
   readonly rowLock: (clause: string) => string
+  /**
+   * The beginning of a condition on identifiers: the parameter that names their application, where rows are found by it. One
+   * server finds them by identifier alone: while the statistics are old, PostgreSQL 15 and 16 use the index of any other
+   * condition, and read all rows of an application, or all pending ones.
+   */
+  readonly ofApplication: (parameter: string) => string
   /** The condition of an update or a removal. Locks the rows of all applications in the order of settling, where that can be. */
   readonly inOrder: (table: string, condition: string) => string
   /** A join of `alias`, rows of `table` that fulfil a condition. `lock` keeps them, where rows can be locked. */

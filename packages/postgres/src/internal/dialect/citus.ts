@@ -28,6 +28,7 @@ export const make = (prefix: string, shardCount: number): Dialect => ({
   isDivided: true,
   shardOf: shardCount > 1 ? shardOf(shardCount) : undefined,
   rowLock: () => "",
+  ofApplication: (parameter) => `application_id = ${parameter}::bigint AND `,
   inOrder: (_, condition) => condition,
   lookup: (table, alias, condition) => `JOIN ${prefix}${table} ${alias} ON ${condition}`,
   // The other conditions imply it, but a cluster reads only the shards that a condition like this names.

@@ -34,6 +34,7 @@ export const make = (prefix: string): Dialect => ({
   isDivided: false,
   shardOf: undefined,
   rowLock: (clause) => clause,
+  ofApplication: () => "",
   inOrder: (table, condition) =>
     `id = ANY (ARRAY(SELECT id FROM ${prefix}${table} WHERE ${condition} ORDER BY id FOR UPDATE))`,
   // Uses an index for any number of rows that the planner expects from JSON. OFFSET and a lock keep it from joining in another way.
@@ -114,14 +115,14 @@ const lastId = "9223372036854775807"
 export const claimStatements = (p: string): ClaimStatements => {
   const heads = `${p}deliveries d WHERE d.state = 'p' AND d.head`
   // Rows are compared and ordered by all columns of one index, so that the planner takes that one, whatever it expects to
-  // find: by equal columns, any index that has the last ones in order seems as good, and walks through a backlog.
-  const isFirst = `(
+  // find: by equal columns, any index that has the last ones in order seems as good, and walks through a backlog. Without
+  // an upper end, which is the delivery itself: PostgreSQL 15 and 16 go on until its first column changes.
+  const isFirst = `d.id = (
       SELECT b.id FROM ${p}deliveries b
       WHERE (b.subscription_id, b.object_type, b.object_id) >= (d.subscription_id, d.object_type, d.object_id)
-        AND (b.subscription_id, b.object_type, b.object_id, b.id) < (d.subscription_id, d.object_type, d.object_id, d.id)
         AND b.state = 'p'
       ORDER BY b.subscription_id, b.object_type, b.object_id, b.id LIMIT 1
-    ) IS NULL`
+    )`
   const allowances = `allowances AS MATERIALIZED (
     SELECT key::bigint AS subscription_id, value::integer AS allowance FROM json_each_text($6::json)
   )`
@@ -197,7 +198,7 @@ export const claimStatements = (p: string): ClaimStatements => {
     },
     hasten: {
       name: `${p}delivery_hasten`,
-      text: `UPDATE ${p}deliveries d SET due_at = $1::bigint WHERE d.state = 'p' AND d.id = ANY (ARRAY(
+      text: `UPDATE ${p}deliveries d SET due_at = $1::bigint WHERE d.id = ANY (ARRAY(
         SELECT d.id FROM ${heads} AND d.due_at > $2::bigint
         ORDER BY d.due_at, d.id LIMIT ${maxHastened} FOR NO KEY UPDATE SKIP LOCKED
       ))`

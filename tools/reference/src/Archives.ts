@@ -2,13 +2,20 @@
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { publint } from "publint"
+import { formatMessage } from "publint/utils"
 import { modulesOf } from "./Exports.ts"
 import { published } from "./Modules.ts"
 import { root, run } from "./Run.ts"
 
-/** Builds the packages and packs them into a folder; returns the archive of each. */
+/** Builds the packages and packs them into a folder. Returns the archive of each. */
 export const pack = (folder: string): ReadonlyMap<string, string> => {
   run(root, "node", "tools/scripts/pack.mjs", "--to", folder)
+  return packedIn(folder)
+}
+
+/** The archive of each package in a folder. */
+export const packedIn = (folder: string): ReadonlyMap<string, string> => {
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
   return new Map(published.map((name) => [name, join(folder, `startlist-${name}-${version}.tgz`)]))
 }
@@ -30,9 +37,17 @@ const typeProblems = async (name: string, archive: string): Promise<ReadonlyArra
     .map((problem) => JSON.stringify(problem))
 }
 
-/** Checks one archive with publint and arethetypeswrong. Throws if something is wrong. */
-export const check = async (name: string, archive: string): Promise<void> => {
-  run(root, "publint", "run", archive, "--strict")
-  const problems = await typeProblems(name, archive)
-  if (problems.length > 0) throw new Error(`The types of @startlist/${name} do not resolve:\n${problems.join("\n")}`)
+/** What is wrong with the `package.json` of an archive. Our own conditions are for this repository, which has the sources. */
+const manifestProblems = async (archive: string): Promise<ReadonlyArray<string>> => {
+  const tarball = Uint8Array.from(readFileSync(archive)).buffer
+  const { messages, pkg } = await publint({ pack: { tarball }, strict: true })
+  return messages
+    .filter(({ path }) => !path.some((key) => key.startsWith("@startlist/")))
+    .map((message) => formatMessage(message, pkg, { color: false }) ?? message.code)
 }
+
+/** What consumers would find wrong with one archive: by publint and arethetypeswrong. */
+export const problems = async (name: string, archive: string): Promise<ReadonlyArray<string>> => [
+  ...await manifestProblems(archive),
+  ...await typeProblems(name, archive)
+]

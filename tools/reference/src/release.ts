@@ -57,7 +57,10 @@ run(root, "npm", "run", "reference:check")
 step("Archives")
 const folder = mkdtempSync(join(tmpdir(), "startlist-release-"))
 const archives = Archives.pack(folder)
-for (const [name, archive] of archives) await Archives.check(name, archive)
+for (const [name, archive] of archives) {
+  const problems = await Archives.problems(name, archive)
+  if (problems.length > 0) fail(`@startlist/${name}:\n${problems.join("\n")}`)
+}
 
 step("Exports since the last release")
 const lists = published.map((name) => [name, Exports.listOf(join(root, "packages", name))] as const)

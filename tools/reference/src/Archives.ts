@@ -37,7 +37,7 @@ const typeProblems = async (name: string, archive: string): Promise<ReadonlyArra
     .map((problem) => JSON.stringify(problem))
 }
 
-/** What is wrong with the `package.json` of an archive. Our own conditions are for this repository, which has the sources. */
+/** Problems of the `package.json` of an archive. Our own conditions are for this repository, which has the sources. */
 const manifestProblems = async (archive: string): Promise<ReadonlyArray<string>> => {
   const tarball = Uint8Array.from(readFileSync(archive)).buffer
   const { messages, pkg } = await publint({ pack: { tarball }, strict: true })
@@ -46,7 +46,7 @@ const manifestProblems = async (archive: string): Promise<ReadonlyArray<string>>
     .map((message) => formatMessage(message, pkg, { color: false }) ?? message.code)
 }
 
-/** What consumers would find wrong with one archive: by publint and arethetypeswrong. */
+/** Problems that consumers of one archive would have, by publint and arethetypeswrong. */
 export const problems = async (name: string, archive: string): Promise<ReadonlyArray<string>> => [
   ...await manifestProblems(archive),
   ...await typeProblems(name, archive)

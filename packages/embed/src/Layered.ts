@@ -15,7 +15,7 @@ export type Given = Omit<Options, "callbacks" | "database" | "key" | "retiredKey
 export const make = async (options: Given, parts: Parts): Promise<Startlist> => {
   const capacity = options.limits?.capacity
   const limits = { ...timeoutOf(options), ...(capacity === undefined ? {} : { capacity }) }
-  const { bound, common } = await assemble(
+  const { bound, checked, common } = await assemble(
     options,
     parts,
     (handler) => Effect.all({ guard: NodeHttp.guard, listener: NodeHttp.listener(handler, limits) })
@@ -25,6 +25,9 @@ export const make = async (options: Given, parts: Parts): Promise<Startlist> => 
     ...common,
     listener,
     guardListener: (requirement, handle) =>
-      bound.guard(requirement, (incoming, outgoing, access) => handle(incoming, outgoing, Convert.toAccess(access)))
+      bound.guard(
+        checked(requirement),
+        (incoming, outgoing, access) => handle(incoming, outgoing, Convert.toAccess(access))
+      )
   }
 }

@@ -1,6 +1,8 @@
 /** Startlist for servers on Node without Effect, with promises and plain objects. Needs no other package. */
 import type { Server } from "node:http"
 import * as NodeHttp from "@startlist/http/NodeHttp"
+import { demand } from "./internal/Check.ts"
+import * as Checks from "./internal/Checks.ts"
 import * as Parts from "./internal/NodeParts.ts"
 import type { Options, Startlist } from "./internal/NodeOptions.ts"
 import * as Layered from "./Layered.ts"
@@ -28,7 +30,10 @@ export type * from "./internal/Templates.ts"
  * createServer(startlist.listener).listen(3000)
  * ```
  */
-export const make = async (options: Options): Promise<Startlist> => Layered.make(options, await Parts.make(options))
+export const make = async (options: Options): Promise<Startlist> => {
+  demand(Checks.node, options, "options")
+  return Layered.make(options, await Parts.make(options))
+}
 
 /**
  * Limits the time that a client has to send a request, and the number of headers. Malformed requests are answered in

@@ -4,6 +4,8 @@ import * as WebCallbacks from "@startlist/dispatcher/WebCallbacks"
 import * as WebSecrets from "@startlist/http/WebSecrets"
 import * as Effect from "effect/Effect"
 import { assemble } from "./internal/Assembly.ts"
+import { demand } from "./internal/Check.ts"
+import * as Checks from "./internal/Checks.ts"
 import * as Given from "./internal/Given.ts"
 import type { WebOptions, WebStartlist } from "./internal/Options.ts"
 
@@ -29,6 +31,7 @@ export type * from "./internal/Templates.ts"
  * ```
  */
 export const make = async (options: WebOptions): Promise<WebStartlist> => {
+  demand(Checks.web, options, "options")
   const { allow, ...callbacks } = options.callbacks ?? {}
   const keys = Given.keys(options)
   const parts = {

@@ -219,7 +219,7 @@ describe("Startlist.make", () => {
     expect(await deliveries.list({ after: Number.NaN })).toEqual([])
   })
 
-  it("ignores a slash at the end of its URL, and refuses an invalid URL", async () => {
+  it("ignores a slash at the end of its URL", async () => {
     const { handler } = await start({ url: "https://club.example/connect/" })
     const path = "/.well-known/oauth-authorization-server/connect"
     const metadata = await (await handler(new Request(`https://club.example${path}`))).json()
@@ -227,10 +227,6 @@ describe("Startlist.make", () => {
     const resource = await handler(new Request("https://club.example/.well-known/oauth-protected-resource/connect"))
     expect(await resource.json()).toMatchObject({ resource: "https://club.example/connect" })
     expect((await handler(new Request("https://club.example/connect/oauth/token"))).status).toBe(405)
-    for (const url of ["club.example", "https://", "https://club.example/?a=b", "https://club.example/\""]) {
-      await expect(start({ url })).rejects.toThrow("url must be")
-      await expect(start({ resources: [{ url }] })).rejects.toThrow(/^resources: .* must be/)
-    }
   })
 
   it("removes deliveries after their retention, unless that is turned off", async () => {
@@ -395,11 +391,6 @@ describe("Startlist.make", () => {
     expect(await check("client_id=%zz")).toEqual({ ok: false, reason: "malformed" })
   })
 
-  it("refuses an endpoint that it does not have", async () => {
-    const endpoints: ReadonlyArray<never> = JSON.parse(`["oauth", "consents"]`)
-    await expect(start({ endpoints })).rejects.toThrow(`"consents" is unknown; use oauth`)
-  })
-
   it("mounts only the selected endpoints", async () => {
     const { handler } = await start({ endpoints: ["webhooks"] })
     const status = async (path: string) => (await handler(new Request(`https://club.example/connect${path}`))).status
@@ -422,21 +413,6 @@ describe("Startlist.make", () => {
   it("rejects if the stores cannot be opened", async () => {
     const stores = Layer.fail("no such database").pipe(Layer.provideMerge(Memory.layer))
     await expect(Layered.make(defaults, { ...parts, stores })).rejects.toThrow("no such database")
-  })
-
-  it("rejects options that it cannot use, and names them", async () => {
-    const refused: ReadonlyArray<readonly [Partial<Record<keyof Startlist.Options, unknown>>, string]> = [
-      [{ database: { folder: "/nowhere" } }, "key is missing: a database needs it"],
-      [{ key: "short" }, "a master key is 32 bytes in base64"],
-      [{ policy: { lifetime: 1 } }, `policy: there is no setting "lifetime"`],
-      [{ policy: { codeLifetime: "soon" } }, `policy.codeLifetime: "soon" is no duration`],
-      [{ policy: { deliveryDelays: [5, "later"] } }, `policy.deliveryDelays: "later" is no duration`],
-      [{ limits: { timeout: "long" } }, `limits.timeout: "long" is no duration`],
-      [{ callbacks: { allow: ["10.0.0.0/99"] } }, `callbacks.allow: "10.0.0.0/99" is no network`]
-    ]
-    for (const [wrong, message] of refused) {
-      await expect(Startlist.make({ ...defaults, ...wrong as Partial<Startlist.Options> })).rejects.toThrow(message)
-    }
   })
 
   it("shows the server's own pages with plain values", async () => {

@@ -3,6 +3,15 @@ import * as Effect from "effect/Effect"
 import { StoreError } from "@startlist/core/Store"
 import type { MaybePromise } from "./Options.ts"
 
-/** The answer of the server. A rejected promise counts as an unavailable store: requests are answered with 503. */
-export const asked = <A>(ask: () => MaybePromise<A>): Effect.Effect<A, StoreError> =>
-  Effect.tryPromise({ try: async () => ask(), catch: (cause) => new StoreError({ cause }) })
+/** A function of the server threw, or its promise was rejected. The cause is its error. */
+class FunctionFailed extends Error {
+  readonly _tag = "FunctionFailed"
+}
+
+/** The answer of a function of the server. If it fails, a store counts as unavailable: requests are answered with 503. */
+export const asked = <A>(name: string, ask: () => MaybePromise<A>): Effect.Effect<A, StoreError> =>
+  Effect.tryPromise({
+    try: async () => ask(),
+    catch: (cause) =>
+      new StoreError({ cause: new FunctionFailed(`the server's function \`${name}\` failed`, { cause }) })
+  })

@@ -1,5 +1,4 @@
 /** The shared parts of `Startlist.make` and `WebStartlist.make`: everything except the binding to `node:http`. */
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -24,9 +23,13 @@ import * as WebHttp from "@startlist/http/WebHttp"
 import { asked } from "./Asked.ts"
 import * as Binding from "./Binding.ts"
 import * as Consent from "./Consents.ts"
+import { demand } from "./Check.ts"
+import * as Checks from "./Checks.ts"
 import * as Convert from "./Convert.ts"
+import * as Failure from "./Failure.ts"
 import * as Given from "./Given.ts"
-import type { Endpoints, ImportedSecrets, WebOptions, WebStartlist } from "./Options.ts"
+import * as Log from "./Log.ts"
+import type { Endpoints, ImportedSecrets, Requirement, WebOptions, WebStartlist } from "./Options.ts"
 
 /** What a runtime provides. */
 export interface Parts {
@@ -38,10 +41,10 @@ export interface Parts {
 const protocol = { oauth: Protocol.oauth, athlete: Protocol.athlete, webhooks: Protocol.webhooks }
 
 /** The pages with their services. Loaded only if one is mounted, because they include a renderer and two languages. */
-const pagesOf = async ({ authentication, templates }: WebOptions) => {
+const pagesOf = async ({ authentication, platform, templates }: WebOptions) => {
   if (authentication === undefined) throw new TypeError("authentication is missing: the pages need it")
   const { make } = await import("./OwnPages.ts")
-  return make(authentication, templates)
+  return make(authentication, templates, platform)
 }
 
 const all: ReadonlyArray<Endpoints> = ["oauth", "athlete", "webhooks", "consent", "account", "developer"]
@@ -51,10 +54,6 @@ const isPage = (name: Endpoints): name is "consent" | "account" | "developer" =>
 /** The handler of the selected endpoints. */
 const mounted = async (options: WebOptions) => {
   const { endpoints = all } = options
-  const unknown = endpoints.find((name) => !all.includes(name))
-  if (unknown !== undefined) {
-    throw new TypeError(`endpoints: ${JSON.stringify(unknown)} is unknown; use ${all.join(", ")}`)
-  }
   if (!endpoints.some(isPage)) return Mount.make(endpoints.flatMap((name) => isPage(name) ? [] : [protocol[name]]))
   const pages = await pagesOf(options)
   return Mount.make(endpoints.map((name) => isPage(name) ? pages[name] : protocol[name]), {
@@ -65,7 +64,11 @@ const mounted = async (options: WebOptions) => {
 const layerUsers = (findUser: WebOptions["findUser"]): Layer.Layer<CoreUser.UserStore> =>
   Layer.succeed(CoreUser.UserStore, {
     find: (id) =>
-      Effect.map(asked(() => findUser(id)), (user) => Option.map(Option.fromNullable(user), Convert.fromUser))
+      Effect.map(asked("findUser", () => findUser(id)), (found) =>
+        Option.map(Option.fromNullable(found), (user) => {
+          if (user.id === id) return Convert.fromUser(user, "findUser()")
+          throw new TypeError(`findUser(): must be the user ${id}, and not another one`)
+        }))
   })
 
 /** The checks of imported secrets, with the counters of failures that the endpoints have. */
@@ -94,9 +97,10 @@ const layerOf = (options: WebOptions, { callbacks, secrets, stores }: Parts) => 
         issuer: Option.fromNullable(issuer),
         trustedProxies,
         operatorToken: Option.none(),
-        resources: Given.resources(options.resources)
+        resources: options.resources ?? []
       })
-    ))
+    )),
+    Layer.provideMerge(Log.layer(options.log))
   )
 }
 
@@ -105,19 +109,34 @@ type Provided = Layer.Layer.Success<ReturnType<typeof layerOf>>
 
 /** The time limit of requests, for a binding. */
 export const timeoutOf = ({ limits: { timeout } = {} }: WebOptions): WebHttp.Options =>
-  timeout === undefined ? {} : { timeout: Given.duration("limits.timeout", timeout) }
+  timeout === undefined ? {} : { timeout }
+
+/** Startlist, and what a binding adds to it. */
+interface Assembled<Bound> {
+  readonly common: WebStartlist
+  readonly bound: Bound
+  /** Checks a requirement before a route is guarded by it: a wrong one must not let every token pass. */
+  readonly checked: (requirement: Requirement) => Requirement
+}
 
 /** The shared part of every binding, and the result of `bind` for the mounted handler. */
 export const assemble = async <Bound>(
   options: WebOptions,
   parts: Parts,
   bind: (handler: Handler) => Effect.Effect<Bound, never, Provided>
-): Promise<{ readonly common: WebStartlist; readonly bound: Bound }> => {
+): Promise<Assembled<Bound>> => {
   const runtime = ManagedRuntime.make(layerOf(options, parts))
+  let isClosed = false
   const run: Binding.Run = async (effect) => {
+    if (isClosed) throw new Error("Startlist is closed")
     const exit = await runtime.runPromiseExit(effect)
     if (Exit.isSuccess(exit)) return exit.value
-    throw new Error("Startlist could not answer: see the cause", { cause: Cause.squash(exit.cause) })
+    throw Failure.toError(exit.cause, "Startlist could not answer: ")
+  }
+  const checkRequirement = Checks.requirement(options.resources)
+  const checked = (requirement: Requirement): Requirement => {
+    demand(checkRequirement, requirement, "requirement")
+    return requirement
   }
   const mounting = await mounted(options)
   const made = Effect.gen(function*() {
@@ -131,23 +150,26 @@ export const assemble = async <Bound>(
       bound: yield* bind(handler)
     }
   })
-  try {
-    const { bound, calls, check, consents, guardHandler, handler } = await runtime.runPromise(made)
-    const common: WebStartlist = {
-      ...calls,
-      consents,
-      handler,
-      guardHandler: (requirement, handle) =>
-        guardHandler(requirement, (request, access) => handle(request, Convert.toAccess(access))),
-      check: async (authorization, requirement) => {
-        const { access, refused } = await runtime.runPromise(check({ headers: { authorization } }, requirement))
-        return access === undefined ? { ok: false, answer: refused } : { ok: true, access: Convert.toAccess(access) }
-      },
-      close: () => runtime.dispose()
-    }
-    return { common, bound }
-  } catch (cause) {
+  const exit = await runtime.runPromiseExit(made)
+  if (Exit.isFailure(exit)) {
     await runtime.dispose()
-    throw cause
+    throw Failure.toError(exit.cause)
   }
+  const { bound, calls, check, consents, guardHandler, handler } = exit.value
+  const common: WebStartlist = {
+    ...calls,
+    consents,
+    handler,
+    guardHandler: (requirement, handle) =>
+      guardHandler(checked(requirement), (request, access) => handle(request, Convert.toAccess(access))),
+    check: async (authorization, requirement = {}) => {
+      const { access, refused } = await run(check({ headers: { authorization } }, checked(requirement)))
+      return access === undefined ? { ok: false, answer: refused } : { ok: true, access: Convert.toAccess(access) }
+    },
+    close: () => {
+      isClosed = true
+      return runtime.dispose()
+    }
+  }
+  return { common, bound, checked }
 }

@@ -24,6 +24,8 @@ import { StoreError } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { UserId } from "@startlist/core/User"
 import type { Calls, Rotation } from "./Calls.ts"
+import { demand } from "./Check.ts"
+import * as Checks from "./Checks.ts"
 import * as Convert from "./Convert.ts"
 import type * as Plain from "./Plain.ts"
 
@@ -58,9 +60,17 @@ const only = <A>(id: number | undefined, of: (id: number) => Option.Option<A>): 
 
 const isSequence = Schema.is(Sequence)
 const isUpdate = Schema.is(Schema.partialWith(Updates, { exact: true }))
+const names = Object.keys(Updates.fields)
 
-/** The first of the six fields that has the wrong type or that a store cannot save. */
-const impossibleUpdate = (updates: Partial<Updates>): Plain.Invalid | undefined => {
+/** The first field with an unknown name, with the wrong type, or that no store can save. `all`: each must be there. */
+const impossibleUpdate = (updates: Partial<Updates>, all = false): Plain.Invalid | undefined => {
+  const given = Object.keys(updates)
+  const unknown = given.find((name) => !names.includes(name))
+  if (unknown !== undefined) {
+    return { reason: "invalid", field: unknown, message: `there is no such field; use ${names.join(", ")}` }
+  }
+  const missing = all ? names.find((name) => !given.includes(name)) : undefined
+  if (missing !== undefined) return { reason: "invalid", field: missing, message: "is missing" }
   const wrong = Object.entries(updates).find(([field, value]) => !isUpdate({ [field]: value }))
   return wrong === undefined ? undefined : {
     reason: "invalid",
@@ -75,9 +85,12 @@ const withSecret = ({ application, secret }: Registered) => ({
   secret: Redacted.value(secret)
 } as const)
 
-const rotationOf = ({ overlapSeconds }: Rotation = {}) => ({
-  overlap: overlapSeconds === undefined ? undefined : Duration.seconds(overlapSeconds)
-})
+/** An overlap that cannot be read must not count as none, which would end all other secrets. */
+const rotationOf = (rotation: Rotation = {}) => {
+  demand(Checks.rotation, rotation, "rotation")
+  const { overlapSeconds } = rotation
+  return { overlap: overlapSeconds === undefined ? undefined : Duration.seconds(overlapSeconds) }
+}
 
 /** Runs an effect as a promise, which rejects while the store is unavailable. */
 export type Run = <A>(effect: Effect.Effect<A, StoreError>) => Promise<A>
@@ -105,9 +118,11 @@ const makeImport = (run: Run): Effect.Effect<Calls["import"], never, Ports> =>
   Effect.gen(function*() {
     const store = yield* Effect.serviceOption(ImportStore)
     const ports = yield* Effect.context<Ports>()
-    return async (records, { dryRun = false } = {}) => {
+    return async (records, options = {}) => {
       if (Option.isNone(store)) throw new TypeError("stores: they have no ImportStore, so they cannot import")
-      if (typeof records === "string") throw new TypeError("records: must be lines, not one text")
+      demand(Checks.records, records, "records")
+      demand(Checks.importOptions, options, "options")
+      const { dryRun = false } = options
       const refused: Array<ImportLines.Refused> = []
       const imported = Effect.gen(function*() {
         const { add } = yield* Import.make({ dryRun })
@@ -171,21 +186,24 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
     return {
       import: yield* makeImport(run),
       applications: {
-        create: (ownerId, { requirePkce = false, ...settings }) =>
-          onId(
+        create: async (ownerId, settings) => {
+          demand(Checks.newSettings, settings, "settings")
+          return onId(
             userOf(ownerId),
             { ok: false, ...impossible("owner_id") },
             (owner) =>
-              applications.create(owner, { ...settings, requirePkce }).pipe(
+              applications.create(owner, { ...settings, requirePkce: settings.requirePkce ?? false }).pipe(
                 Effect.map((made) => ({ ...withSecret(made), signingSecret: Redacted.value(made.signingSecret) })),
                 Effect.catchTags({
                   "@startlist/core/InvalidApplication": invalid,
                   "@startlist/core/Conflict": Effect.die
                 })
               )
-          ),
-        change: (id, settings) =>
-          onId(applicationOf(id), notFound, (application) =>
+          )
+        },
+        change: async (id, settings) => {
+          demand(Checks.settings, settings, "settings")
+          return onId(applicationOf(id), notFound, (application) =>
             applications.change(application, settings).pipe(
               Effect.map((changed) =>
                 ({ ok: true, application: Convert.toApplication(changed) }) as const
@@ -194,13 +212,14 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
                 "@startlist/core/ApplicationNotFound": () => Effect.succeed(notFound),
                 "@startlist/core/InvalidApplication": invalid
               })
-            )),
-        rotateSecret: (id, rotation) =>
+            ))
+        },
+        rotateSecret: async (id, rotation) =>
           onSecrets(id, (one) => applications.rotateSecret(one, rotationOf(rotation)), withSecret),
         secrets: (id) => onSecrets(id, applications.find, Convert.toSecrets),
         endSecret: (id, number) => onSecrets(id, (one) => applications.endSecret(one, number), Convert.toSecrets),
         signingSecrets: (id) => onSecrets(id, applications.signingSecrets, Convert.toSigningSecrets),
-        rotateSigningSecret: (id, rotation) =>
+        rotateSigningSecret: async (id, rotation) =>
           onSecrets(id, (one) => applications.rotateSigningSecret(one, rotationOf(rotation)), Convert.toSigningSecrets),
         endSigningSecret: (id, number) =>
           onSecrets(id, (one) => applications.endSigningSecret(one, number), Convert.toSigningSecrets),
@@ -210,15 +229,20 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
               Effect.map(Convert.toApplication),
               Effect.catchTag("@startlist/core/ApplicationNotFound", () => Effect.succeed(undefined))
             )),
-        list: ({ after, limit = 100, ownerId } = {}) =>
-          onId(
+        list: async (filter = {}) => {
+          demand(Checks.applicationFilter, filter, "filter")
+          const { after, limit = 100, ownerId } = filter
+          return onId(
             Option.all({ owner: only(ownerId, userOf), after: only(after, applicationOf) }),
             [],
-            (filter) => Effect.map(applications.list({ ...filter, limit }), (found) => found.map(Convert.toApplication))
+            (wanted) => Effect.map(applications.list({ ...wanted, limit }), (found) => found.map(Convert.toApplication))
           )
+        }
       },
       registrations: {
         create: async (parties, updates = {}) => {
+          demand(Checks.parties, parties, "parties")
+          demand(Checks.anyObject, updates, "updates")
           const field = impossibleParty(parties)
           if (field !== undefined) return { ok: false, ...impossible(field) }
           const wrong = impossibleUpdate(updates)
@@ -240,6 +264,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
               Effect.catchTag("@startlist/core/RegistrationNotFound", () => Effect.succeed(undefined))
             )),
         change: async (id, updates) => {
+          demand(Checks.anyObject, updates, "updates")
           const wrong = impossibleUpdate(updates)
           return wrong !== undefined
             ? { ok: false, ...wrong }
@@ -251,18 +276,20 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
         }
       },
       events: {
-        registrationChanged: async ({ id, parties, sequence, updates }) => {
+        registrationChanged: async (changed) => {
+          demand(Checks.changed, changed, "changed")
+          const { id, parties, sequence, updates } = changed
           const field = impossibleParty(parties)
           if (field !== undefined) return { ok: false, ...impossible(field) }
           const registration = registrationOf(id)
           if (Option.isNone(registration)) return impossibleObject
-          const wrong = impossibleUpdate(updates)
+          const wrong = impossibleUpdate(updates, true)
           if (wrong !== undefined) return { ok: false, ...wrong }
           if (sequence !== undefined && !isSequence(sequence)) {
             return { ok: false, reason: "invalid", field: "sequence", message: "an integer from 0 to 2^53 - 1" }
           }
-          const changed = { id: registration.value, parties: Convert.fromParties(parties), sequence, updates }
-          return run(Effect.map(registrations.notify(changed), (eventId) => ({ ok: true, eventId }) as const))
+          const notified = { id: registration.value, parties: Convert.fromParties(parties), sequence, updates }
+          return run(Effect.map(registrations.notify(notified), (eventId) => ({ ok: true, eventId }) as const))
         }
       },
       grants: {
@@ -292,6 +319,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
           onId(userOf(userId), { grants: [], registrations: [] }, (user) =>
             Effect.zipWith(personalData.export(user), DateTime.now, Convert.toPersonalData)),
         erase: async (userId, registrationIds = []) => {
+          demand(Checks.anyList, registrationIds, "registrationIds")
           const ids = Option.all(registrationIds.map(registrationOf))
           if (Option.isNone(ids)) {
             return impossibleObject
@@ -318,16 +346,19 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
             ))
       },
       deliveries: {
-        list: ({ after, applicationId, limit = 100, state } = {}) =>
-          onId(
+        list: async (filter = {}) => {
+          demand(Checks.deliveryFilter, filter, "filter")
+          const { after, applicationId, limit = 100, state } = filter
+          return onId(
             Option.all({ applicationId: only(applicationId, applicationOf), after: only(after, deliveryOf) }),
             [],
-            (filter) =>
+            (wanted) =>
               Effect.map(
-                deliveries.list({ ...filter, state: Option.fromNullable(state), limit }),
+                deliveries.list({ ...wanted, state: Option.fromNullable(state), limit }),
                 (found) => found.map(Convert.toDelivery)
               )
-          ),
+          )
+        },
         redeliver: (id) =>
           onId(deliveryOf(id), notFound, (delivery) =>
             deliveries.redeliver(delivery).pipe(

@@ -13,14 +13,12 @@ import type { Run } from "./Binding.ts"
 import type { Consents, NotAnswered, SentBack } from "./Calls.ts"
 import * as Convert from "./Convert.ts"
 
-const requestOf = (query: string, address: string): Request => ({
-  method: "GET",
-  path: "/oauth/authorize",
-  query: query.replace(/^\?/, ""),
-  headers: {},
-  body: new Uint8Array(),
-  address
-})
+const requestOf = (query: string, address: string): Request => {
+  if (typeof query !== "string") throw new TypeError("query: must be the text of the query of your page")
+  return { method: "GET", path: "/oauth/authorize", query: query.replace(/^\?/, ""), headers: {}, body, address }
+}
+
+const body = new Uint8Array()
 
 const sentBack = (response: Response): SentBack => ({ redirect: header(response, "location") ?? "" })
 
@@ -48,7 +46,7 @@ export const make = (run: Run): Effect.Effect<Consents, never, Audit | HttpConfi
       )
 
     return {
-      check: (query) =>
+      check: async (query) =>
         checked(requestOf(query, ""), ({ application, redirectUri, role, scope }) =>
           Effect.succeed({
             ok: true as const,
@@ -57,23 +55,22 @@ export const make = (run: Run): Effect.Effect<Consents, never, Audit | HttpConfi
             role: Option.getOrUndefined(role),
             redirectUri
           })),
-      allow: (query, user, address = "") => {
+      allow: async (query, user, address = "") => {
         const request = requestOf(query, address)
+        const person = Convert.fromUser(user, "user")
         return checked(request, (asked) =>
-          allow(request, asked, Convert.fromUser(user)).pipe(
+          allow(request, asked, person).pipe(
             Effect.map((response) => ({ ok: true as const, ...sentBack(response) })),
             Effect.catchTag("@startlist/core/RoleMismatch", () => refuse({ reason: "wrong_role" }))
           ))
       },
-      deny: (query, user, address = "") => {
+      deny: async (query, user, address = "") => {
         const request = requestOf(query, address)
+        const person = Convert.fromUser(user, "user")
         return checked(
           request,
           (asked) =>
-            Effect.map(
-              deny(request, asked, Convert.fromUser(user)),
-              (response) => ({ ok: true as const, ...sentBack(response) })
-            )
+            Effect.map(deny(request, asked, person), (response) => ({ ok: true as const, ...sentBack(response) }))
         )
       }
     }

@@ -11,10 +11,16 @@ import type { Exported } from "@startlist/core/PersonalData"
 import type * as CoreRegistration from "@startlist/core/Registration"
 import type * as CoreSubscription from "@startlist/core/Subscription"
 import * as CoreUser from "@startlist/core/User"
+import { demand } from "./Check.ts"
+import * as Checks from "./Checks.ts"
 import type * as Plain from "./Plain.ts"
 
-export const fromUser = ({ email, firstName = "", id, lastName = "", role }: Plain.User): CoreUser.User =>
-  CoreUser.User.make({ id: CoreUser.UserId.make(id), role, email, firstName, lastName })
+/** A user that the server gives under this name. */
+export const fromUser = (user: Plain.User, name: string): CoreUser.User => {
+  demand(Checks.user, user, name)
+  const { email, firstName = "", id, lastName = "", role } = user
+  return CoreUser.User.make({ id: CoreUser.UserId.make(id), role, email, firstName, lastName })
+}
 
 export const toUser = ({ email, firstName, id, lastName, role }: CoreUser.User): Plain.User => ({
   id,

@@ -1,4 +1,4 @@
-/** Turns plain options into the values of the core. Wrong ones throw a `TypeError` that names the option. */
+/** Turns checked options into the values of the core. */
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -8,33 +8,24 @@ import { documented, type Policy } from "@startlist/core/Policy"
 import { type Block, parseBlock } from "@startlist/dispatcher/AddressGuard"
 import type * as Options from "./Options.ts"
 
-/** A duration of the option with this name. */
-export const duration = (name: string, given: Options.Duration): Duration.Duration =>
-  Option.getOrThrowWith(
-    Duration.decodeUnknown(given),
-    () => new TypeError(`${name}: ${JSON.stringify(given)} is no duration; use milliseconds, or "10 seconds"`)
-  )
-
 /** Names of the settings whose values are durations. */
 type TimeName = { [Name in keyof Policy.Service]: Policy.Service[Name] extends Duration.Duration ? Name : never }[
   keyof Policy.Service
 ]
 
 /** The documented policy with these changes. */
-export const policy = (given: Options.Policy = {}): Policy.Service => {
-  const unknown = Object.keys(given).find((name) => !(name in documented))
-  if (unknown !== undefined) throw new TypeError(`policy: there is no setting ${JSON.stringify(unknown)}`)
+export const policy = (options: Options.Policy = {}): Policy.Service => {
+  const given: Options.Policy = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
   const { deliveryDelays, webhookScope, ...others } = given
   const time = (name: TimeName): Duration.Duration => {
     const value = given[name]
-    return value === undefined ? documented[name] : duration(`policy.${name}`, value)
+    return value === undefined ? documented[name] : Duration.decode(value)
   }
   return {
     ...documented,
     ...others,
     webhookScope: Option.fromNullable(webhookScope),
-    deliveryDelays: deliveryDelays?.map((delay) => duration("policy.deliveryDelays", delay)) ??
-      documented.deliveryDelays,
+    deliveryDelays: deliveryDelays?.map((delay) => Duration.decode(delay)) ?? documented.deliveryDelays,
     accessTokenLifetime: time("accessTokenLifetime"),
     refreshTokenIdle: time("refreshTokenIdle"),
     codeLifetime: time("codeLifetime"),
@@ -64,12 +55,7 @@ export const platform = (
 
 /** The networks that callbacks may be in. */
 export const blocks = (allow: ReadonlyArray<string> = []): ReadonlyArray<Block> =>
-  allow.map((cidr) =>
-    Option.getOrThrowWith(
-      parseBlock(cidr),
-      () => new TypeError(`callbacks.allow: ${JSON.stringify(cidr)} is no network such as 10.1.0.0/16`)
-    )
-  )
+  allow.flatMap((cidr) => Option.toArray(parseBlock(cidr)))
 
 /** The master keys. None: without a key, one is drawn. */
 export const keys = (
@@ -77,21 +63,5 @@ export const keys = (
 ): MasterKeys | undefined =>
   key === undefined ? undefined : { key: Redacted.make(key), retired: retiredKeys.map((one) => Redacted.make(one)) }
 
-/** An origin, and optionally a path. A quotation mark would end the value in a challenge. */
-const address = /^https?:\/\/[^/?#\s"]+(?:\/[^?#\s"]*)?$/i
-
-/** Checks the URLs of the server's own resources. */
-export const resources = (given: ReadonlyArray<Options.Resource> = []): ReadonlyArray<Options.Resource> => {
-  const wrong = given.find(({ url }) => !address.test(url))
-  if (wrong === undefined) return given
-  throw new TypeError(
-    `resources: ${JSON.stringify(wrong.url)} must be an http or https address without query: https://club.example/mcp`
-  )
-}
-
-/** Checks `url` and removes slashes at its end, which would break all paths below it. */
-export const place = (url: string): string => {
-  const place = url.replace(/(?<!\/)\/+$/, "")
-  if (address.test(place)) return place
-  throw new TypeError("url must be an http or https address without query: https://club.example/connect")
-}
+/** Removes slashes at the end of `url`, which would break all paths below it. */
+export const place = (url: string): string => url.replace(/(?<!\/)\/+$/, "")

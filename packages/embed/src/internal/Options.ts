@@ -146,6 +146,14 @@ export interface ImportedSecrets {
   readonly matches: (hash: string, secret: string) => MaybePromise<boolean>
 }
 
+/** A line of the log. It contains no secrets. */
+export interface LogEntry {
+  readonly level: "info" | "warn" | "error"
+  readonly message: string
+  /** The unexpected error behind it, with its stack. Reasons of expected failures are in `message`. */
+  readonly cause?: unknown
+}
+
 /** How callbacks are called. */
 export interface Callbacks {
   /** Networks that may be called besides the public internet, also with http: `10.1.0.0/16`. Default: none. */
@@ -191,6 +199,8 @@ export interface WebOptions {
   readonly worker?: boolean
   /** Whether this process removes deliveries past their retention. Default: true. One process is enough. */
   readonly retention?: boolean
+  /** Your log. Default: one line for each entry on the console. */
+  readonly log?: (entry: LogEntry) => void
   /** Time limit of requests. */
   readonly limits?: { readonly timeout?: Duration }
 }

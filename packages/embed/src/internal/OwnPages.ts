@@ -5,9 +5,12 @@ import * as Option from "effect/Option"
 import { Authentication, type SignedIn } from "@startlist/pages/Authentication"
 import * as Pages from "@startlist/pages/Pages"
 import * as Core from "@startlist/pages/Templates"
+import * as PlatformColor from "@startlist/pages/PlatformColor"
 import { asked } from "./Asked.ts"
+import { demand, text } from "./Check.ts"
 import * as Convert from "./Convert.ts"
-import type { SignIn } from "./Options.ts"
+import type { Platform, SignIn } from "./Options.ts"
+import type { User } from "./Plain.ts"
 import type * as Plain from "./Templates.ts"
 
 const toSignedIn = ({ csrf, user }: SignedIn) => ({ csrf, user: Convert.toUser(user) })
@@ -35,43 +38,69 @@ const toConsent = (
   isAllowedBefore
 })
 
+const notEmpty = text("text that is not empty", (given) => given !== "")
+
+/** What a function of the server has returned. Anything else, such as a promise, would be shown as an empty page. */
+const returned = (name: string, given: string): string => {
+  demand(notEmpty, given, `${name}()`)
+  return given
+}
+
 /** Functions of the core's pages that call those of the plain pages. */
 const fromTemplates = (
   { applications, consent, failure, sources, wrongRole }: Partial<Plain.Templates>
 ): Partial<Core.Templates.Service> => ({
-  ...(consent && { consent: (page) => consent(toConsent(page)) }),
-  ...(wrongRole && { wrongRole: (page) => wrongRole({ ...toConsent(page), requested: page.requested }) }),
+  ...(consent && { consent: (page) => returned("templates.consent", consent(toConsent(page))) }),
+  ...(wrongRole && {
+    wrongRole: (page) => returned("templates.wrongRole", wrongRole({ ...toConsent(page), requested: page.requested }))
+  }),
   ...(applications && {
     applications: ({ authorized, csrf, fieldsOf, frame, now }) =>
-      applications({
-        frame: toFrame(frame),
-        csrf,
-        authorized: authorized.map((one) => ({
-          ...Convert.toAuthorization(one, now),
-          fields: fieldsOf(one.application)
-        }))
-      })
+      returned(
+        "templates.applications",
+        applications({
+          frame: toFrame(frame),
+          csrf,
+          authorized: authorized.map((one) => ({
+            ...Convert.toAuthorization(one, now),
+            fields: fieldsOf(one.application)
+          }))
+        })
+      )
   }),
   ...(failure && {
     failure: ({ again, frame, kind, requestId, status }) => {
       const { advice, title, what } = Core.textsIn(frame.locale).error[kind]
-      return failure({ frame: toFrame(frame), status, title, explanation: what, advice, again, requestId })
+      const page = failure({ frame: toFrame(frame), status, title, explanation: what, advice, again, requestId })
+      return returned("templates.failure", page)
     }
   }),
   ...(sources && { sources })
 })
 
+/** The user whom `identify` has found. Without its `csrf`, every form would be accepted as genuine. */
+const toKnown = ({ csrf, user }: { readonly user: User; readonly csrf: string }): SignedIn => {
+  demand(notEmpty, csrf, "identify().csrf")
+  return { csrf, user: Convert.fromUser(user, "identify().user") }
+}
+
 /** The groups of pages, with the users of the server. */
-export const make = ({ identify, ...urls }: SignIn, templates: Partial<Plain.Templates> = {}) => {
+export const make = (
+  { identify, signInUrl, signOutUrl }: SignIn,
+  templates: Partial<Plain.Templates> = {},
+  { color }: Platform = {}
+) => {
+  const pale = Option.flatMap(Option.fromNullable(color), PlatformColor.problemOf)
+  if (Option.isSome(pale)) throw new TypeError(`platform.color: ${pale.value}`)
   const needs = Layer.merge(
     Layer.succeed(Core.Templates, { ...Core.standard, ...fromTemplates(templates) }),
     Layer.succeed(Authentication, {
-      ...urls,
+      signInUrl: (returnTo, prompt) => returned("signInUrl", signInUrl(returnTo, prompt)),
+      signOutUrl,
       identify: (request) =>
         Effect.map(
-          asked(() => identify(request)),
-          (known) =>
-            Option.map(Option.fromNullable(known), ({ csrf, user }) => ({ csrf, user: Convert.fromUser(user) }))
+          asked("identify", () => identify(request)),
+          (known) => Option.map(Option.fromNullable(known), toKnown)
         )
     })
   )

@@ -17,8 +17,8 @@ const dryRun = Options.boolean("dry-run").pipe(Options.withDescription("checks t
 
 const file = Args.text({ name: "FILE" }).pipe(Args.withDescription("one JSON object per line: see docs/moving.md"))
 
-/** Number of records that are imported at the same time into PostgreSQL. Nodes keep connections for requests. */
-const concurrency = 8
+/** Number of records that are imported at the same time into PostgreSQL: two full batches of grants. */
+const concurrency = 64
 
 /** Number of records between two reports of progress. */
 const reportEvery = 100

@@ -105,13 +105,26 @@ export class UnreadableFile extends Schema.TaggedError<UnreadableFile>()("@start
   message: Schema.String
 }) {}
 
-const linesOf = (file: string) =>
-  Stream.suspend(() =>
-    Stream.fromAsyncIterable(
-      createInterface({ input: createReadStream(file, "utf8"), crlfDelay: Infinity }),
-      (cause) => new UnreadableFile({ message: cause instanceof Error ? cause.message : String(cause) })
-    )
-  ).pipe(Stream.zipWithIndex)
+/** Number of lines that are read at a time: a stream of single lines would take more time than their import. */
+const blockSize = 1000
+
+async function* readBlocks(file: string) {
+  let block: Array<readonly [text: string, line: number]> = []
+  let line = 0
+  for await (const text of createInterface({ input: createReadStream(file, "utf8"), crlfDelay: Infinity })) {
+    block.push([text, ++line])
+    if (block.length < blockSize) continue
+    yield block
+    block = []
+  }
+  yield block
+}
+
+const blocksOf = (file: string) =>
+  Stream.fromAsyncIterable(
+    readBlocks(file),
+    (cause) => new UnreadableFile({ message: cause instanceof Error ? cause.message : String(cause) })
+  )
 
 /** The account of this machine that runs the command. */
 const account = Effect.sync(() => `${userInfo().username} on ${hostname()}`).pipe(
@@ -178,8 +191,9 @@ export const run = ({ concurrency, dryRun, file, onProgress, onRefused }: Option
     })
     const imported = Effect.forEach(passes.keys(), (pass) => {
       const addLine = lines.add(pass)
-      return Stream.runDrain(
-        Stream.mapEffect(linesOf(file), ([text, index]) => addLine(text, index + 1), { concurrency, unordered: true })
+      return Stream.runForEach(
+        blocksOf(file),
+        (lines) => Effect.forEach(lines, ([text, line]) => addLine(text, line), { concurrency, discard: true })
       )
     }, { discard: true })
     yield* dryRun ? imported : audited(imported, () => ({ counts: describe(lines.counts, refused), refused }))

@@ -39,11 +39,17 @@ const toFound = (row: FoundRow): Found => {
   }
 }
 
-const textOf = ({ applicationId, userId }: Key): string => `${applicationId}:${userId}`
+/** The store, and its save of many. */
+export interface Grants extends GrantStore.Service {
+  /** Saves changes of different grants in one statement. False for each that is a `Conflict`. */
+  readonly saveAll: (changes: ReadonlyArray<Change>) => Effect.Effect<ReadonlyArray<boolean>, StoreError>
+}
+
+export const textOf = ({ applicationId, userId }: Key): string => `${applicationId}:${userId}`
 
 const columns = [...keyColumns, ...valueColumns].map(([name]) => `g.${name}`).join(", ")
 
-export const make = (database: Database.Service): Effect.Effect<GrantStore.Service> =>
+export const make = (database: Database.Service): Effect.Effect<Grants> =>
   Effect.gen(function*() {
     const { dialect, isInProcess, prefix: p, query, transaction, wake } = database
     const { lookup, shardOf, usersParameter } = dialect
@@ -126,6 +132,7 @@ export const make = (database: Database.Service): Effect.Effect<GrantStore.Servi
     })
 
     return {
+      saveAll,
       find: (applicationId, userId) => findOne({ applicationId, userId }),
       listByUser: (userId) => Effect.map(query<GrantRow>(list, [userId]), (rows) => rows.map(toGrant)),
       listByApplication: (applicationId, limit) =>

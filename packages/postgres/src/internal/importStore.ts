@@ -1,7 +1,7 @@
-/** Imported records. Finds of tokens are batched, because every request with an imported token needs one. */
+/** Imported records. Concurrent finds of tokens are batched, and so are concurrent saves of grants. */
 import { ApplicationNotFound, type ApplicationStore } from "@startlist/core/Application"
 import { first } from "@startlist/core/ApplicationSecret"
-import type { GrantStore } from "@startlist/core/Grant"
+import type { Change } from "@startlist/core/Grant"
 import type { ImportedToken, ImportStore } from "@startlist/core/ImportStore"
 import type { Fingerprint } from "@startlist/core/Secrets"
 import { Conflict } from "@startlist/core/Store"
@@ -12,6 +12,7 @@ import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
 import type { Seal } from "../Seal.ts"
 import * as Batch from "./batch.ts"
+import { type Grants, textOf } from "./grantStore.ts"
 import { holdPeople } from "./people.ts"
 import { partyColumns } from "./registrationStore.ts"
 import {
@@ -26,6 +27,11 @@ import {
   toUserId
 } from "./rows.ts"
 import { pass } from "./sequences.ts"
+
+interface ImportedGrant {
+  readonly change: Change
+  readonly tokens: ReadonlyArray<ImportedToken>
+}
 
 interface TokenRow {
   readonly hash: string
@@ -57,11 +63,12 @@ export const make = (
   database: Database.Service,
   seal: Seal.Service,
   applications: ApplicationStore.Service,
-  grants: GrantStore.Service
+  grants: Grants
 ): Effect.Effect<ImportStore.Service> =>
   Effect.gen(function*() {
     const { dialect, isInProcess, prefix: p, query, transaction } = database
     const { holding } = dialect.steps(database)
+    const { shardOf } = dialect
     const statement = (name: string, text: string) => ({ name: `${p}import_${name}`, text })
 
     const hold = statement("hold", holdPeople(p, "VALUES ($1::bigint)"))
@@ -125,6 +132,21 @@ export const make = (
         return hashes.map((hash): Option.Option<ImportedToken> => Option.fromNullable(found.get(hash)))
       })
 
+    // The grants first: they wait for erasures of their users, and an erasure waits for them and sees the tokens.
+    const saveAll = (imported: ReadonlyArray<ImportedGrant>) =>
+      transaction(Effect.gen(function*() {
+        const saved = yield* grants.saveAll(imported.map(({ change }) => change))
+        const tokens = imported.flatMap(({ tokens }, place) => saved[place] === true ? tokens : [])
+        if (tokens.length > 0) yield* query(insertTokens(tokens), Batch.rowsParameters(tokenColumns, tokens))
+        return saved
+      }))
+    const saveOne = yield* Batch.coalesce({
+      isInProcess,
+      run: saveAll,
+      keyOf: ({ change: { grant } }: ImportedGrant) => textOf(grant),
+      groupOf: shardOf && (({ change: { grant } }: ImportedGrant) => shardOf(grant.userId))
+    })
+
     return {
       insertApplication: (application, value) =>
         transaction(Effect.gen(function*() {
@@ -143,14 +165,8 @@ export const make = (
           ])
           return rows.length === 1
         })),
-      // The grant first: it waits for an erasure of its user, and an erasure waits for it and sees the tokens.
       saveGrant: (change, tokens) =>
-        transaction(Effect.zipRight(
-          grants.save(change),
-          tokens.length === 0
-            ? Effect.void
-            : Effect.asVoid(query(insertTokens(tokens), Batch.rowsParameters(tokenColumns, tokens)))
-        )),
+        Effect.flatMap(saveOne({ change, tokens }), (isSaved) => isSaved ? Effect.void : new Conflict()),
       insertSubscription: (
         { applicationId, callbackUrl, createdAt, id, paused, pausedByOperator, updatedAt, version },
         signing

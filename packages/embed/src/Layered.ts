@@ -26,7 +26,7 @@ export const make = async (options: Given, parts: Parts): Promise<Startlist> => 
     listener,
     guardListener: (requirement, handle) =>
       bound.guard(
-        checked(requirement),
+        checked(requirement, handle),
         (incoming, outgoing, access) => handle(incoming, outgoing, Convert.toAccess(access))
       )
   }

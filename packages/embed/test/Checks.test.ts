@@ -63,6 +63,10 @@ const refusedOptions: ReadonlyArray<readonly [Record<string, unknown>, string]> 
   [{ templates: { failure: "x" } }, "templates.failure: must be a function"],
   [{ resources: ["https://club.example"] }, "resources[0]: must be an object"],
   [{ resources: [{ url: "club" }] }, `resources[0].url: ${address}`],
+  [
+    { resources: [{ url: "https://a.example/x" }, { url: "https://b.example/x" }] },
+    "resources: must have different paths"
+  ],
   [{ trustedProxies: ["abc"] }, "trustedProxies[0]: must be a network such as 10.1.0.0/16"],
   [{ callbacks: { allow: ["10.0.0.0/99"] } }, "callbacks.allow[0]: must be a network"],
   [{ callbacks: { allow: "10.0.0.0/8" } }, "callbacks.allow: must be an array"],
@@ -112,7 +116,7 @@ describe("calls", () => {
   afterAll(() => startlist.close())
 
   const refuses = (message: string, call: Function, ...args: ReadonlyArray<unknown>) =>
-    expect(untyped(call, ...args), message).rejects.toThrow(new TypeError(message))
+    expect(untyped(call, ...args), message).rejects.toMatchObject({ name: "TypeError", message })
 
   it("refuse a wrong requirement, which would let every token pass", async () => {
     const { check, guardHandler, guardListener } = startlist
@@ -127,6 +131,7 @@ describe("calls", () => {
       const resource = { resource: "https://club.example/other" }
       await refuses("requirement.resource: must be one of the resources in the options", guard, resource)
     }
+    await refuses("handle: must be a function", guardHandler, {})
     expect(guardHandler({ resource: "https://club.example/mcp" }, () => new Response())).toBeTypeOf("function")
   })
 
@@ -262,7 +267,7 @@ describe("functions of the server", () => {
     await startlist.close()
     const other = await Startlist.make({ ...defaults, findUser: () => ({ ...paul, id: 8 }) })
     const created = other.applications.create(7, { name: "x", redirectUris: [] })
-    await expect(created).rejects.toThrow("findUser(): must be the user 7, and not another one")
+    await expect(created).rejects.toThrow("findUser(): must be the user 7")
     await other.close()
   })
 })

@@ -11,7 +11,8 @@ class FunctionFailed extends Error {
 /** The answer of a function of the server. If it fails, a store counts as unavailable: requests are answered with 503. */
 export const asked = <A>(name: string, ask: () => MaybePromise<A>): Effect.Effect<A, StoreError> =>
   Effect.tryPromise({
-    try: async () => ask(),
+    // Not inside our own call, whose frames say nothing to the server.
+    try: () => Promise.resolve().then(ask),
     catch: (cause) =>
       new StoreError({ cause: new FunctionFailed(`the server's function \`${name}\` failed`, { cause }) })
   })

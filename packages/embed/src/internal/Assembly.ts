@@ -23,7 +23,7 @@ import * as WebHttp from "@startlist/http/WebHttp"
 import { asked } from "./Asked.ts"
 import * as Binding from "./Binding.ts"
 import * as Consent from "./Consents.ts"
-import { demand } from "./Check.ts"
+import { callable, demand, value } from "./Check.ts"
 import * as Checks from "./Checks.ts"
 import * as Convert from "./Convert.ts"
 import * as Failure from "./Failure.ts"
@@ -66,8 +66,8 @@ const layerUsers = (findUser: WebOptions["findUser"]): Layer.Layer<CoreUser.User
     find: (id) =>
       Effect.map(asked("findUser", () => findUser(id)), (found) =>
         Option.map(Option.fromNullable(found), (user) => {
-          if (user.id === id) return Convert.fromUser(user, "findUser()")
-          throw new TypeError(`findUser(): must be the user ${id}, and not another one`)
+          demand(value(`the user ${id}`, () => user.id === id), user, "findUser()")
+          return Convert.fromUser(user, "findUser()")
         }))
   })
 
@@ -116,7 +116,7 @@ interface Assembled<Bound> {
   readonly common: WebStartlist
   readonly bound: Bound
   /** Checks a requirement before a route is guarded by it: a wrong one must not let every token pass. */
-  readonly checked: (requirement: Requirement) => Requirement
+  readonly checked: (requirement: Requirement, handle: unknown) => Requirement
 }
 
 /** The shared part of every binding, and the result of `bind` for the mounted handler. */
@@ -134,8 +134,9 @@ export const assemble = async <Bound>(
     throw Failure.toError(exit.cause, "Startlist could not answer: ")
   }
   const checkRequirement = Checks.requirement(options.resources)
-  const checked = (requirement: Requirement): Requirement => {
+  const checked = (requirement: Requirement, handle: unknown): Requirement => {
     demand(checkRequirement, requirement, "requirement")
+    demand(callable, handle, "handle")
     return requirement
   }
   const mounting = await mounted(options)
@@ -161,9 +162,10 @@ export const assemble = async <Bound>(
     consents,
     handler,
     guardHandler: (requirement, handle) =>
-      guardHandler(checked(requirement), (request, access) => handle(request, Convert.toAccess(access))),
+      guardHandler(checked(requirement, handle), (request, access) => handle(request, Convert.toAccess(access))),
     check: async (authorization, requirement = {}) => {
-      const { access, refused } = await run(check({ headers: { authorization } }, checked(requirement)))
+      demand(checkRequirement, requirement, "requirement")
+      const { access, refused } = await run(check({ headers: { authorization } }, requirement))
       return access === undefined ? { ok: false, answer: refused } : { ok: true, access: Convert.toAccess(access) }
     },
     close: () => {

@@ -77,8 +77,11 @@ export const object = <Given>(fields: Fields<Given>, ...required: ReadonlyArray<
   }
 }
 
-/** Throws a `TypeError` if the value does not pass. */
+/** A wrong value. The sentence says everything: its stack is of use only to the caller of a function. */
+export class WrongValue extends TypeError {}
+
+/** Throws a `WrongValue` if the value does not pass. */
 export const demand = (check: Check, given: unknown, name: string): void => {
   const wrong = check(given, name)
-  if (wrong !== undefined) throw new TypeError(wrong)
+  if (wrong !== undefined) throw new WrongValue(wrong)
 }

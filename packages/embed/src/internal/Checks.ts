@@ -129,6 +129,17 @@ const platform: Check = object<Web.Platform>({
   guide: secureUrl
 })
 
+const listOfResources = list(object<Web.Resource>({ url: address, scopes: list(scope) }, "url"))
+
+/** The metadata of a resource is found by its path. */
+const resources: Check = (given, name) => {
+  const wrong = listOfResources(given, name)
+  if (wrong !== undefined) return wrong
+  // The line above has checked it.
+  const paths = (given as ReadonlyArray<Web.Resource>).map(({ url }) => new URL(url).pathname)
+  return new Set(paths).size < paths.length ? `${name}: must have different paths` : undefined
+}
+
 const callbacks: Fields<Web.Callbacks> = {
   allow: list(network),
   userAgent: text("printable ASCII", (given) => /^[\x20-\x7E]+$/.test(given))
@@ -163,7 +174,7 @@ const common: Fields<Web.WebOptions> = {
   platform,
   issuer: address,
   trustedProxies: list(network),
-  resources: list(object<Web.Resource>({ url: address, scopes: list(scope) }, "url")),
+  resources,
   worker: flag,
   retention: flag,
   log: callable,

@@ -1,6 +1,7 @@
 /** What a caller of promises gets in place of a failure of Effect: an `Error` with a sentence, and the error behind it. */
 import * as Cause from "effect/Cause"
 import { StoreError } from "@startlist/core/Store"
+import { WrongValue } from "./Check.ts"
 
 /** Whether it is an error of our own or of Effect, which callers must not see. */
 const isInternal = (error: unknown): error is { readonly cause?: unknown } =>
@@ -24,5 +25,5 @@ export const reasonOf = (error: unknown): string => {
 /** `prefix` says what could not be done. */
 export const toError = (cause: Cause.Cause<unknown>, prefix = ""): Error => {
   const error = Cause.squash(cause)
-  return new Error(prefix + reasonOf(error), { cause: behind(error) })
+  return new Error(prefix + reasonOf(error), error instanceof WrongValue ? {} : { cause: behind(error) })
 }

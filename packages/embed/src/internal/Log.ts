@@ -5,13 +5,14 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
+import { WrongValue } from "./Check.ts"
 import * as Failure from "./Failure.ts"
 import type { LogEntry } from "./Options.ts"
 
 const levelOf = (level: LogLevel.LogLevel): LogEntry["level"] =>
   LogLevel.greaterThanEqual(level, LogLevel.Error) ? "error" : level === LogLevel.Warning ? "warn" : "info"
 
-/** Expected failures are one line. Bugs have a stack, which is that of the server's function if it threw. */
+/** Expected failures and wrong values are one line. Bugs have a stack, also those in functions of the server. */
 const onConsole = ({ cause, level, message }: LogEntry): void =>
   cause === undefined ? console[level](`startlist: ${message}`) : console[level](`startlist: ${message}:`, cause)
 
@@ -19,10 +20,10 @@ const entryOf = ({ cause, logLevel, message }: Logger.Logger.Options<unknown>): 
   const said = Arr.ensure(message).filter((part) => part !== undefined)
   const level = levelOf(logLevel)
   if (Cause.isEmpty(cause)) return { level, message: said.map(Failure.reasonOf).join(": ") }
-  const failure = Cause.failureOrCause(cause)
-  return Either.isLeft(failure)
-    ? { level, message: [...said, failure.left].map(Failure.reasonOf).join(": ") }
-    : { level, message: said.map(Failure.reasonOf).join(": "), cause: Failure.behind(Cause.squash(cause)) }
+  const error = Cause.squash(cause)
+  return Either.isLeft(Cause.failureOrCause(cause)) || error instanceof WrongValue
+    ? { level, message: [...said, error].map(Failure.reasonOf).join(": ") }
+    : { level, message: said.map(Failure.reasonOf).join(": "), cause: Failure.behind(error) }
 }
 
 /** A function that throws must not end the work that it logs. */

@@ -145,6 +145,36 @@ describe("Startlist.make", () => {
     expect(status).toBe(503)
   })
 
+  it("completes requests and calls in progress before it closes, and accepts no others", async () => {
+    let answer = (_: undefined): void => {}
+    const users = new Promise<undefined>((resolve) => {
+      answer = resolve
+    })
+    const asked = vi.fn(() => users)
+    const startlist = await start({
+      findUser: () => asked(),
+      authentication: { identify: () => asked(), signInUrl: () => "/sign-in", signOutUrl: "/sign-out" }
+    })
+    const page = () => startlist.handler(new Request("https://club.example/connect/account/applications"))
+    const [request, call] = [page(), startlist.applications.create(7, { name: "Race", redirectUris: [] })]
+    await vi.waitFor(() => expect(asked).toHaveBeenCalledTimes(2))
+    const ended: Array<string> = []
+    const closed = startlist.close().then(() => ended.push("close"))
+    expect((await page()).status).toBe(503)
+    await expect(startlist.grants.list(7)).rejects.toThrow("Startlist is closed")
+    void request.then(() => ended.push("request"))
+    answer(undefined)
+    await closed
+    expect(ended).toEqual(["request", "close"])
+    expect([(await request).status, await call]).toEqual([303, expect.objectContaining({ field: "owner_id" })])
+  })
+
+  it("closes while a function of the server never answers, after the time limit", async () => {
+    const startlist = await start({ limits: { timeout: "20 millis" }, findUser: () => new Promise(() => {}) })
+    void startlist.applications.create(7, { name: "Race", redirectUris: [] }).catch(() => {})
+    await startlist.close()
+  })
+
   it("an application has the given links; an empty one is removed, the others stay", async () => {
     const startlist = await start()
     const { id } = await register(startlist)
@@ -399,6 +429,7 @@ describe("Startlist.make", () => {
 
   it("pages are unavailable while the server cannot identify its users", async () => {
     const { handler } = await start({
+      log: () => {},
       authentication: {
         identify: () => Promise.reject(new Error("the session store is away")),
         signInUrl: () => "/",

@@ -1,4 +1,5 @@
 /** The shared parts of `Startlist.make` and `WebStartlist.make`: everything except the binding to `node:http`. */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -26,6 +27,7 @@ import * as Consent from "./Consents.ts"
 import { callable, demand, value } from "./Check.ts"
 import * as Checks from "./Checks.ts"
 import * as Convert from "./Convert.ts"
+import * as Draining from "./Draining.ts"
 import * as Failure from "./Failure.ts"
 import * as Given from "./Given.ts"
 import * as Log from "./Log.ts"
@@ -126,10 +128,10 @@ export const assemble = async <Bound>(
   bind: (handler: Handler) => Effect.Effect<Bound, never, Provided>
 ): Promise<Assembled<Bound>> => {
   const runtime = ManagedRuntime.make(layerOf(options, parts))
-  let isClosed = false
+  const draining = Draining.make()
   const run: Binding.Run = async (effect) => {
-    if (isClosed) throw new Error("Startlist is closed")
-    const exit = await runtime.runPromiseExit(effect)
+    if (draining.isClosing()) throw new Error("Startlist is closed")
+    const exit = await runtime.runPromiseExit(draining.during(effect))
     if (Exit.isSuccess(exit)) return exit.value
     throw Failure.toError(exit.cause, "Startlist could not answer: ")
   }
@@ -141,7 +143,7 @@ export const assemble = async <Bound>(
   }
   const mounting = await mounted(options)
   const made = Effect.gen(function*() {
-    const handler = yield* mounting
+    const handler = Draining.handler(yield* mounting, draining)
     return {
       calls: yield* Binding.make(run),
       check: yield* Guard.make,
@@ -168,9 +170,9 @@ export const assemble = async <Bound>(
       const { access, refused } = await run(check({ headers: { authorization } }, requirement))
       return access === undefined ? { ok: false, answer: refused } : { ok: true, access: Convert.toAccess(access) }
     },
-    close: () => {
-      isClosed = true
-      return runtime.dispose()
+    close: async () => {
+      await draining.drain(Duration.toMillis(options.limits?.timeout ?? "30 seconds"))
+      await runtime.dispose()
     }
   }
   return { common, bound, checked }

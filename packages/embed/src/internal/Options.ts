@@ -237,6 +237,9 @@ export interface WebStartlist extends Calls {
   readonly check: (authorization: string | undefined, requirement?: Requirement) => Promise<Checked>
   /** For a consent page of your own, mounted in place of `consent`. */
   readonly consents: Consents
-  /** Stops deliveries and closes the connections of the stores, and waits for both. */
+  /**
+   * Completes requests, calls and deliveries in progress, and closes the connections of the stores. Later requests get 503, and
+   * later calls reject. Waits at most the time limit of requests.
+   */
   readonly close: () => Promise<void>
 }

@@ -1,0 +1,49 @@
+/** Work in progress, which `close` completes. */
+import * as Effect from "effect/Effect"
+import type { Handler } from "@startlist/http/Http"
+import { Busy } from "@startlist/http/Refusal"
+
+export interface Draining {
+  readonly isClosing: () => boolean
+  /** The same effect, for whose end `drain` waits. */
+  readonly during: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Accepts no more work, and waits for the end of the present one, at most this time in milliseconds. */
+  readonly drain: (millis: number) => Promise<void>
+}
+
+export const make = (): Draining => {
+  let isClosing = false
+  let running = 0
+  let onIdle = (): void => {}
+  const end = Effect.sync(() => {
+    running--
+    if (running === 0) onIdle()
+  })
+  return {
+    isClosing: () => isClosing,
+    during: (effect) =>
+      Effect.suspend(() => {
+        running++
+        return Effect.ensuring(effect, end)
+      }),
+    drain: (millis) => {
+      isClosing = true
+      return new Promise((resolve) => {
+        if (running === 0) return resolve()
+        const timer = setTimeout(resolve, millis)
+        onIdle = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+  }
+}
+
+/** A handler that answers requests after `drain` with 503. */
+export const handler = (answer: Handler, { during, isClosing }: Draining): Handler =>
+  Object.assign(
+    (...[request, ...others]: Parameters<Handler>) =>
+      isClosing() ? answer({ ...request, refusal: new Busy() }, ...others) : during(answer(request, ...others)),
+    answer
+  )

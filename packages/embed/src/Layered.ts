@@ -7,6 +7,7 @@ import * as Convert from "./internal/Convert.ts"
 import type { Options, Startlist } from "./internal/NodeOptions.ts"
 
 export type { Parts } from "./internal/Assembly.ts"
+export * as Check from "./internal/Check.ts"
 
 /** Options without those that the parts replace. */
 export type Given = Omit<Options, "callbacks" | "database" | "key" | "retiredKeys">

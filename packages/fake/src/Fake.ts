@@ -50,6 +50,22 @@ export interface Options {
   readonly signsBy?: "machine" | "fake"
 }
 
+const { Check } = Layered
+
+const someTexts = Check.list(Check.text("a text"))
+
+const checkOptions = Check.object<Options>({
+  port: Check.value(
+    "a port from 0 to 65535",
+    (port) => Number.isInteger(port) && Number(port) >= 0 && Number(port) < 65_536
+  ),
+  host: Check.text("an address", (host) => host !== ""),
+  names: someTexts,
+  redirectUris: someTexts,
+  allow: someTexts,
+  signsBy: Check.oneOf("machine", "fake")
+})
+
 const blockOf = (cidr: string): Block =>
   Option.getOrThrowWith(
     parseBlock(cidr),
@@ -69,7 +85,7 @@ const millisOf = (duration: Startlist.Duration): number => {
 }
 
 /**
- * Starts a fake. Rejects if the port is in use.
+ * Starts a fake. Rejects if the port is in use, or an option is wrong.
  *
  * @example
  * ```ts
@@ -83,6 +99,7 @@ const millisOf = (duration: Startlist.Duration): number => {
  * ```
  */
 export const start = async (options: Options = {}): Promise<Fake> => {
+  Check.demand(checkOptions, options, "options")
   const { allow = [], host = "127.0.0.1", names = [], port = 0, redirectUris = [], signsBy = "machine" } = options
   const networks = ["127.0.0.0/8", "::1/128", ...allow].map(blockOf)
   const { port: listensOn, serve, server } = await Listener.open(port, host)
@@ -125,7 +142,15 @@ export const start = async (options: Options = {}): Promise<Fake> => {
   }
 
   for (const user of People.everyone) people.add(user)
-  const application = await addApplication({ name: "Race Planner", redirectUris })
+  const stop = async () => {
+    server.close()
+    server.closeAllConnections()
+    await startlist.close()
+  }
+  const application = await addApplication({ name: "Race Planner", redirectUris }).catch(async (refused) => {
+    await stop()
+    throw refused
+  })
 
   const fake: Fake = {
     url,
@@ -171,11 +196,7 @@ export const start = async (options: Options = {}): Promise<Fake> => {
     requests: () => [...traffic.recorded],
     clearRequests: () => void traffic.recorded.splice(0),
     deliveries: () => startlist.deliveries.list({ limit: 1000 }),
-    stop: async () => {
-      server.close()
-      server.closeAllConnections()
-      await startlist.close()
-    }
+    stop
   }
   const control = ControlPlane.make(fake, people)
   serve(Listener.make({ url, names: [host, ...names], handler: startlist.handler, control, traffic, now: time.now }))

@@ -1,6 +1,6 @@
 import { Fake } from "@startlist/fake"
 import { Effect } from "effect"
-import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import { makeReceiver, type Receiver } from "@startlist/test-support/Receiver"
 import { Exit, Scope } from "effect"
 import { request } from "node:http"
@@ -196,6 +196,25 @@ describe("a fake", () => {
     await fake.changeRegistration(registration, { comment: "later" })
     await fake.settle()
     expect(receiver.events().map(({ isSigned }) => isSigned)).toEqual([true])
+  })
+
+  it("refuses wrong options by name, and leaves nothing open that would keep a test running", async () => {
+    const listening = () => process.getActiveResourcesInfo().filter((name) => name === "TCPServerWrap").length
+    const onlyThis = () => vi.waitFor(() => expect(listening()).toBe(1))
+    await onlyThis()
+    const refused: ReadonlyArray<readonly [string, string]> = [
+      [`{ "prt": 3 }`, "prt: there is no such option; use port, host"],
+      [`{ "port": "x" }`, "port: must be a port from 0 to 65535"],
+      [`{ "host": 4 }`, "host: must be an address"],
+      [`{ "allow": "10.0.0.0/8" }`, "allow: must be an array"],
+      [`{ "signsBy": "me" }`, `signsBy: must be "machine" or "fake"`],
+      [`{ "redirectUris": ["nowhere"] }`, "redirect_uris: "],
+      ["null", "options: must be an object"]
+    ]
+    for (const [options, message] of refused) {
+      await expect(Fake.start(JSON.parse(options))).rejects.toThrow(message)
+    }
+    await onlyThis()
   })
 
   it("calls receivers on this machine, and in other networks only if they are allowed", async () => {

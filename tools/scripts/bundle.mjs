@@ -3,7 +3,7 @@
  * repository, and their types, which may name nothing of it.
  */
 import { build } from "esbuild"
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { builtinModules } from "node:module"
 import { dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -85,6 +85,6 @@ export const bundle = async (folder, { inside = [], node, web = [] }) => {
   for (const path of typesBehind(dist, [...node, ...web], outside)) {
     const target = join(outdir, relative(dist, path))
     mkdirSync(dirname(target), { recursive: true })
-    copyFileSync(path, target)
+    writeFileSync(target, readFileSync(path, "utf8").replace(/^\/\/# sourceMappingURL=.*$/m, ""))
   }
 }

@@ -23,7 +23,8 @@ export interface Readers {
 
 export const startReaders = async (): Promise<Readers> => {
   const { child, stderr, stdout } = spawnStartlist([], {}, testProgram(new URL("./readersProcess.ts", import.meta.url)))
-  const printed = await eventually(async () => stdout() + stderr(), (text) => text.includes("\n"))
+  const printed = await eventually(async () => stdout(), (text) => text.includes("\n") || child.exitCode !== null)
+  if (printed === "") throw new Error(`the readers did not start: ${stderr()}`)
   const { measures, ...ports } = JSON.parse(printed)
   return {
     ports,

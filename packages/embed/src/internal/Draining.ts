@@ -7,28 +7,26 @@ export interface Draining {
   readonly isClosing: () => boolean
   /** The same effect, for whose end `drain` waits. */
   readonly during: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** Accepts no more work, and waits for the end of the present one, at most this time in milliseconds. */
+  /** Accepts no more work, and waits for the end of the present one, at most this time in milliseconds. A repeat waits, too. */
   readonly drain: (millis: number) => Promise<void>
 }
 
 export const make = (): Draining => {
-  let isClosing = false
   let running = 0
+  let drained: Promise<void> | undefined
   let onIdle = (): void => {}
+  const begin = Effect.sync(() => {
+    running++
+  })
   const end = Effect.sync(() => {
     running--
     if (running === 0) onIdle()
   })
   return {
-    isClosing: () => isClosing,
-    during: (effect) =>
-      Effect.suspend(() => {
-        running++
-        return Effect.ensuring(effect, end)
-      }),
-    drain: (millis) => {
-      isClosing = true
-      return new Promise((resolve) => {
+    isClosing: () => drained !== undefined,
+    during: (effect) => Effect.acquireUseRelease(begin, () => effect, () => end),
+    drain: (millis) =>
+      drained ??= new Promise((resolve) => {
         if (running === 0) return resolve()
         const timer = setTimeout(resolve, millis)
         onIdle = () => {
@@ -36,7 +34,6 @@ export const make = (): Draining => {
           resolve()
         }
       })
-    }
   }
 }
 

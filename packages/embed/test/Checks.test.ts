@@ -48,6 +48,8 @@ const refusedOptions: ReadonlyArray<readonly [Record<string, unknown>, string]> 
   [{ policy: { accessTokenLifetime: -1 } }, "policy.accessTokenLifetime: must be a duration of at least a second"],
   [{ policy: { secretOverlap: Infinity } }, "policy.secretOverlap: must be a duration"],
   [{ policy: { deliveryDelays: [5, "later"] } }, "policy.deliveryDelays[1]: must be a duration"],
+  [{ policy: { deliveryPoll: 0 } }, "policy.deliveryPoll: must be a duration of at least 10 milliseconds"],
+  [{ policy: { callbackTimeout: "15 seconds" } }, "policy.deliveryLease: must be longer than policy.callbackTimeout"],
   [{ policy: { scopes: [] } }, "policy.scopes: must not be empty"],
   [{ policy: { scopes: "read" } }, "policy.scopes: must be an array"],
   [{ policy: { scopes: ["a b"] } }, "policy.scopes[0]: must be a scope without spaces"],

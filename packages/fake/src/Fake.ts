@@ -13,7 +13,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { type Block, parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as ControlPlane from "./internal/ControlPlane.ts"
-import { type Fake, InvalidControl, type Who } from "./internal/Controls.ts"
+import { deliveryFaults, type Fake, InvalidControl, responseFaults, type Who } from "./internal/Controls.ts"
 import * as Faults from "./internal/Faults.ts"
 import * as Listener from "./internal/Listener.ts"
 import * as People from "./internal/People.ts"
@@ -78,10 +78,15 @@ const longest = Duration.days(36_500)
 /** Durations: a number of milliseconds, or a text such as `8 hours`. */
 const millisOf = (duration: Startlist.Duration): number => {
   const parsed = Duration.decodeUnknown(duration)
-  if (parsed._tag === "None" || Duration.greaterThan(parsed.value, longest)) {
+  const isNegative = String(duration).startsWith("-")
+  if (isNegative || parsed._tag === "None" || Duration.greaterThan(parsed.value, longest)) {
     throw new InvalidControl("advance", "must be a duration such as \"8 hours\", of at most 36500 days")
   }
   return Duration.toMillis(parsed.value)
+}
+
+const requireFault = <Fault>(known: ReadonlyArray<Fault>, fault: Fault): void => {
+  if (!known.includes(fault)) throw new InvalidControl("fault", `must be one of ${known.join(", ")}`)
 }
 
 /**
@@ -187,8 +192,14 @@ export const start = async (options: Options = {}): Promise<Fake> => {
     now: () => new Date(time.now()),
     advance: async (duration) => time.advance(millisOf(duration)),
     settle: time.settle,
-    nextResponses: traffic.next,
-    nextDeliveries: (fault, count = 1) => receivers.next(fault, count),
+    nextResponses: (next) => {
+      requireFault(responseFaults, next.fault)
+      traffic.next(next)
+    },
+    nextDeliveries: (fault, count = 1) => {
+      requireFault(deliveryFaults, fault)
+      receivers.next(fault, count)
+    },
     clearFaults: () => {
       traffic.clear()
       receivers.clear()

@@ -351,6 +351,7 @@ describe("the controls over HTTP", () => {
     const answers = [
       [400, "POST", "/time", { advance: 5 }, "advance"],
       [422, "POST", "/time", { advance: "soon" }, "advance"],
+      [422, "POST", "/time", { advance: "-5 minutes" }, "advance"],
       [422, "POST", "/time", { advance: "99999999999999 weeks" }, "at most 36500 days"],
       [422, "POST", "/users", { role: "athlete", email: "alice@athletes.example" }, "another user"],
       [422, "POST", "/consent", { url: authorizationUrl().replace("/authorize", "/authorise"), user: 2 }, "url"],

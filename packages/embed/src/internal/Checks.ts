@@ -86,25 +86,29 @@ const settingsOfPolicy = object<Web.Policy>({
   replay: oneOf("refuse", "revoke"),
   replayGrace: duration,
   secretOverlap: duration,
-  callbackTimeout: duration,
+  callbackTimeout: within(1, Infinity, "a duration of at least a millisecond"),
   deliveryDelays: list(duration),
   deliveryJitter: value("a share from 0 to 1", (given) => typeof given === "number" && given >= 0 && given <= 1),
   deliveryLease: duration,
   deliveryClaims: integer(1),
   deliveryConcurrency: integer(1),
   deliveryPerSubscription: integer(1),
-  deliveryPoll: duration,
+  deliveryPoll: within(10, Infinity, "a duration of at least 10 milliseconds"),
   deliveryRetention: duration,
-  purgeInterval: duration,
+  purgeInterval: within(1000, Infinity, "a duration of at least a second"),
   purgeBatch: integer(1)
 })
 
-/** The scopes that other settings name must exist. */
+/** The scopes that other settings name must exist, and a claim must outlast an attempt. */
 const policy: Check = (given, name) => {
   const wrong = settingsOfPolicy(given, name)
   if (wrong !== undefined) return wrong
   // The line above has checked it.
   const { defaultScope = [], scopes = documented.scopes, webhookScope } = given as Web.Policy
+  const { callbackTimeout = documented.callbackTimeout, deliveryLease = documented.deliveryLease } = given as Web.Policy
+  if (Duration.lessThanOrEqualTo(deliveryLease, callbackTimeout)) {
+    return `${name}.deliveryLease: must be longer than ${name}.callbackTimeout`
+  }
   if (scopes.length === 0) return `${name}.scopes: must not be empty`
   const isUnknown = (one: string) => !scopes.includes(one)
   if (defaultScope.some(isUnknown)) return `${name}.defaultScope: must be among ${name}.scopes`

@@ -82,7 +82,7 @@ export const reseal = Command.make("reseal", { endUnreadable }, ({ endUnreadable
     const { load, masterKeysOf } = yield* Effect.promise(() => import("../data/Keys.ts"))
     const Storage = yield* Effect.promise(() => import("../data/Storage.ts"))
     const NodeSecrets = yield* Effect.promise(() => import("@startlist/http/NodeSecrets"))
-    const { replace } = yield* Effect.promise(() => import("../data/SealedSecrets.ts"))
+    const { replace } = yield* Effect.promise(() => import("@startlist/postgres/SealedSecrets"))
     const Resealing = yield* Effect.promise(() => import("@startlist/postgres/Resealing"))
     // Before the keys are read, because missing ones would be created.
     if (Option.isNone(settings.databaseUrl)) {

@@ -330,9 +330,10 @@ layer(installation)("the packages", (it) => {
           for (const name of Object.keys(settings)) {
             await execute(project, join(repository, "node_modules/.bin/tsc"), ["-p", name])
           }
-          const run = async () =>
-            JSON.parse(await execute(project, process.execPath, ["out/promises.js", "data", Redacted.value(url)]))
-          expect(await run()).toEqual({ web: 2, node: 2, folder: 2, server: 2, fake: 4 })
+          const kept = [2, "key: opens none of the secrets in this database. Give the key that sealed them"]
+          const run = async (...args: ReadonlyArray<string>) =>
+            JSON.parse(await execute(project, process.execPath, ["out/promises.js", "data", ...args]))
+          expect(await run(Redacted.value(url))).toEqual({ web: 2, node: 2, folder: kept, server: kept, fake: 4 })
           rmSync(join(project, "node_modules/@electric-sql"), { recursive: true })
           expect((await run()).folder).toBe("database: a folder needs the package @electric-sql/pglite. Install it")
         })

@@ -51,9 +51,11 @@ const userOf = async ({ check }: WebStartlist.WebStartlist, token: string) => {
   return checked.ok ? checked.access.userId : checked.answer.status
 }
 
-/** The user of a token after a restart. */
-const kept = async (database: Startlist.Options["database"]): Promise<number> => {
-  const key = randomBytes(32).toString("base64")
+const newKey = () => randomBytes(32).toString("base64")
+
+/** The user of a token after a restart, and why another key is refused. */
+const kept = async (database: Startlist.Options["database"]): Promise<unknown> => {
+  const key = newKey()
   const given = { ...options, key, ...(database === undefined ? {} : { database }) }
   const first = await Startlist.make(given)
   const token = await connect(first)
@@ -61,7 +63,11 @@ const kept = async (database: Startlist.Options["database"]): Promise<number> =>
   const second = await Startlist.make(given)
   const user = await userOf(second, token)
   await second.close()
-  return user
+  const refused = await Startlist.make({ ...given, key: newKey() }).then(
+    () => "nothing",
+    (error: Error) => error.message
+  )
+  return [user, refused]
 }
 
 const web = await WebStartlist.make(options)

@@ -20,7 +20,7 @@ const image = () => ({
 
 /** With another key, no event could be signed, and every refresh token would be unknown. */
 const checkKey = Layer.effectDiscard(
-  Effect.filterOrFail(
+  Effect.filterOrDie(
     SealedSecrets.look(100),
     ({ closed, total }) => total === 0 || closed.length < total,
     () => new TypeError("key: opens none of the secrets in this database. Give the key that sealed them")

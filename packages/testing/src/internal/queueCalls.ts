@@ -36,11 +36,11 @@ export const claim: MakeCall = ({ model, now }, by, draw) => {
     model.learn(answer.map(({ delivery }) => delivery))
     return model.claim(request, model.claimable(request))
   })
-  // A claim skips what another call has locked, and takes later ones instead. A chosen one may be released in between.
+  // A claim skips what another call has locked.
   const { run: shared } = call(claimed, (model, answer) => {
     model.learn(answer.map(({ delivery }) => delivery))
     const ids = new Set<number | undefined>(answer.map(({ delivery }) => delivery.id))
-    return model.claim(request, model.claimable(request, ({ id }) => ids.has(id)))
+    return model.claim(request, model.claimable(request).filter(({ id }) => ids.has(id)))
   })
   const unanswered = (model: StoreModel) => model.claim(request, model.claimable(request))
   return { run, shared, unanswered, claims: "shows" }

@@ -238,8 +238,8 @@ export class StoreModel {
     }))
   }
 
-  /** The deliveries that a worker gets if it asks for them now. `isFree`: whether no other call has locked it. */
-  claimable(request: ClaimRequest, isFree: (one: Stored) => boolean = () => true): ReadonlyArray<Stored> {
+  /** The deliveries that a worker gets if it asks for them now. */
+  claimable(request: ClaimRequest): ReadonlyArray<Stored> {
     const objects = new Set<string>()
     const left = new Map<SubscriptionId, number>()
     return this.#pending(({ applicationId, subscriptionId }) =>
@@ -250,7 +250,7 @@ export class StoreModel {
       const object = `${subscriptionId} ${event.objectType} ${event.objectId}`
       const isFirst = !objects.has(object)
       objects.add(object)
-      return isFirst && isDue(one, request) && isFree(one)
+      return isFirst && isDue(one, request)
     }).sort((a, b) => a.delivery.dueAt.epochMillis - b.delivery.dueAt.epochMillis).filter(({ delivery }) => {
       const { subscriptionId } = delivery
       const allowed = left.get(subscriptionId) ?? request.allowances.get(subscriptionId) ?? request.perSubscription

@@ -1,4 +1,4 @@
-/** What callers without types can give wrongly. The first wrong value is named in a sentence. */
+/** Wrong values from callers without types. A sentence names the first one. */
 import { Startlist, WebStartlist } from "@startlist/embed"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 

@@ -31,9 +31,10 @@ import * as Draining from "./Draining.ts"
 import * as Failure from "./Failure.ts"
 import * as Given from "./Given.ts"
 import * as Log from "./Log.ts"
+import type { Run } from "./Run.ts"
 import type { Endpoints, ImportedSecrets, Requirement, WebOptions, WebStartlist } from "./Options.ts"
 
-/** What a runtime provides. */
+/** The layers that differ between runtimes. */
 export interface Parts {
   readonly stores: Layer.Layer<Stores, unknown>
   readonly callbacks: Layer.Layer<Callbacks, unknown>
@@ -129,7 +130,7 @@ export const assemble = async <Bound>(
 ): Promise<Assembled<Bound>> => {
   const runtime = ManagedRuntime.make(layerOf(options, parts))
   const draining = Draining.make()
-  const run: Binding.Run = async (effect) => {
+  const run: Run = async (effect) => {
     if (draining.isClosing()) throw new Error("Startlist is closed")
     const exit = await runtime.runPromiseExit(draining.during(effect))
     if (Exit.isSuccess(exit)) return exit.value

@@ -5,16 +5,11 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
 import { ApplicationId } from "@startlist/core/Application"
 import { Applications, type Registered } from "@startlist/core/Applications"
 import { Deliveries } from "@startlist/core/Deliveries"
 import { DeliveryId } from "@startlist/core/Delivery"
 import { Sequence, Updates } from "@startlist/core/Event"
-import * as Import from "@startlist/core/Import"
-import * as ImportLines from "@startlist/core/ImportLines"
-import * as ImportRecord from "@startlist/core/ImportRecord"
-import { ImportStore } from "@startlist/core/ImportStore"
 import { OAuth } from "@startlist/core/OAuth"
 import { PersonalData } from "@startlist/core/PersonalData"
 import { emptyUpdates, type Registration, RegistrationId } from "@startlist/core/Registration"
@@ -27,7 +22,9 @@ import type { Calls, Rotation } from "./Calls.ts"
 import { demand } from "./Check.ts"
 import * as Checks from "./Checks.ts"
 import * as Convert from "./Convert.ts"
+import * as Importing from "./Importing.ts"
 import type * as Plain from "./Plain.ts"
+import type { Run } from "./Run.ts"
 
 const notFound = { ok: false, reason: "not_found" } as const
 
@@ -92,9 +89,6 @@ const rotationOf = (rotation: Rotation = {}) => {
   return { overlap: overlapSeconds === undefined ? undefined : Duration.seconds(overlapSeconds) }
 }
 
-/** Runs an effect as a promise, which rejects while the store is unavailable. */
-export type Run = <A>(effect: Effect.Effect<A, StoreError>) => Promise<A>
-
 /** The first field with an invalid identifier, by its name on the wire. */
 const impossibleParty = ({ athleteId, clubId, organizerId, platformUserId }: Plain.Parties): string | undefined =>
   Object.entries({
@@ -107,51 +101,8 @@ const impossibleParty = ({ athleteId, clubId, organizerId, platformUserId }: Pla
 const toRegistration = (registration: Registration) =>
   ({ ok: true, registration: Convert.toRegistration(registration) }) as const
 
-/** The services of an import, besides the optional `ImportStore`. */
-type Ports = Exclude<Effect.Effect.Context<ReturnType<typeof Import.make>>, ImportStore>
-
-/** Records that are imported at the same time. Requests keep connections of the store. */
-const concurrency = 4
-
-/** An import over the given ports, if the stores have an `ImportStore`. */
-const makeImport = (run: Run): Effect.Effect<Calls["import"], never, Ports> =>
-  Effect.gen(function*() {
-    const store = yield* Effect.serviceOption(ImportStore)
-    const ports = yield* Effect.context<Ports>()
-    return async (records, options = {}) => {
-      if (Option.isNone(store)) throw new TypeError("stores: they have no ImportStore, so they cannot import")
-      demand(Checks.records, records, "records")
-      demand(Checks.importOptions, options, "options")
-      const { dryRun = false } = options
-      const refused: Array<ImportLines.Refused> = []
-      const imported = Effect.gen(function*() {
-        const { add } = yield* Import.make({ dryRun })
-        const lines = ImportLines.make<ImportRecord.Record>({
-          readers: ImportRecord.readers,
-          passes: [["application"], ["registration", "subscription", "grant"]],
-          add,
-          onRefused: (line) => Effect.sync(() => refused.push(line))
-        })
-        const [addApplication, addOther] = [lines.add(0), lines.add(1)]
-        const each = async function*() {
-          yield* records
-        }
-        // An application is there before the next record is read.
-        yield* Stream.fromAsyncIterable(each(), (cause) => cause).pipe(
-          Stream.orDie,
-          Stream.zipWithIndex,
-          Stream.mapEffect((one) => Effect.as(addApplication(one[0], one[1] + 1), one)),
-          Stream.mapEffect(([text, place]) => addOther(text, place + 1), { concurrency, unordered: true }),
-          Stream.runDrain
-        )
-        return { counts: lines.counts, refused: refused.sort((one, other) => one.line - other.line) }
-      })
-      return run(imported.pipe(Effect.provideService(ImportStore, store.value), Effect.provide(ports)))
-    }
-  })
-
 /** Binds the services to `run`. */
-export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
+export const make = (run: Run): Effect.Effect<Calls, never, Services | Importing.Ports> =>
   Effect.gen(function*() {
     const applications = yield* Applications
     const registrations = yield* Registrations
@@ -184,7 +135,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Ports> =>
           })))
 
     return {
-      import: yield* makeImport(run),
+      import: yield* Importing.make(run),
       applications: {
         create: async (ownerId, settings) => {
           demand(Checks.newSettings, settings, "settings")

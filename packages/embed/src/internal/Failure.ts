@@ -1,4 +1,4 @@
-/** What a caller of promises gets in place of a failure of Effect: an `Error` with a sentence, and the error behind it. */
+/** Errors for callers of promises, in place of failures of Effect: a sentence, and the error behind it. */
 import * as Cause from "effect/Cause"
 import { StoreError } from "@startlist/core/Store"
 import { WrongValue } from "./Check.ts"

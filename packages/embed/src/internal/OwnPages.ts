@@ -40,7 +40,7 @@ const toConsent = (
 
 const notEmpty = text("text that is not empty", (given) => given !== "")
 
-/** What a function of the server has returned. Anything else, such as a promise, would be shown as an empty page. */
+/** The returned page. Anything but text, such as a promise, would be shown as an empty page. */
 const returned = (name: string, given: string): string => {
   demand(notEmpty, given, `${name}()`)
   return given

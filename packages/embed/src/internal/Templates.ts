@@ -1,7 +1,7 @@
 /** Pages of your own in place of ours, as plain types. Imports no Effect. */
 import type { Application, Authorization, Role, User } from "./Plain.ts"
 
-/** What every page gets beside its content. */
+/** Context of a page beside its content. */
 export interface Frame {
   /** The language of the user. */
   readonly locale: "en" | "fr"
@@ -54,7 +54,7 @@ export interface FailurePage {
   readonly frame: Frame
   /** Status of the response. */
   readonly status: number
-  /** What our page says, in the language of the user. */
+  /** The texts of our page, in the language of the user. */
   readonly title: string
   readonly explanation: string
   readonly advice: string

@@ -35,8 +35,8 @@ const grantedAt = Date.UTC(2026, 0, 1)
 /** The access tokens begin with their common lifetime and scope (`accessColumn.ts`). */
 const terms = `\n ${(lifetimes.access * 1000).toString(36)} ${scope}\n`
 
-/** The creation of an access token, which follows its hash. */
-const createdAt = (now: number): string => ` ${now.toString(36)}`
+/** The creation of an access token, which follows its hash: for the oldest the time, for others since the one before. */
+const createdAt = (millis: number): string => ` ${millis.toString(36)}`
 
 /** The column with values that rarely change. */
 const consent = JSON.stringify({ role: "athlete", scope: [scope], epoch: 1, at: grantedAt })
@@ -66,19 +66,19 @@ export const fill = (count: number) => async ({ query, settle, url }: Database.F
   await settle()
 }
 
-const created = createdAt(Date.now())
+const createdLater = createdAt(1000)
 
-const middleTokens = Array.from({ length: liveTokens - 2 }, (_, index) => `\n${hashOf("a", 0, index)}${created}`)
+const middleTokens = Array.from({ length: liveTokens - 2 }, (_, index) => `\n${hashOf("a", 0, index)}${createdLater}`)
 
 /**
  * The text between the oldest and the newest access token of a grant in use. Each rotation removes the oldest one, so
  * PostgreSQL logs the list from its start. For the same effect, the oldest one also changes here.
  */
-const betweenTokens = `${created}${middleTokens.join("")}\n`
+const betweenTokens = `${createdAt(Date.now() - liveTokens * 1000)}${middleTokens.join("")}\n`
 
 /** The access tokens that a grant has at a version. */
 export const accessOf = (user: number, version: number): string =>
-  `${terms}${hashOf("a", user, version - 1)}${betweenTokens}${hashOf("a", user, version)}${created}`
+  `${terms}${hashOf("a", user, version - 1)}${betweenTokens}${hashOf("a", user, version)}${createdLater}`
 
 /** The statement that rotates the refresh token of one grant: the single-row form of the stores' statement. */
 export const rotation = (parameter: (name: "user" | "version" | "access" | "refresh") => string): string => `
@@ -106,7 +106,7 @@ const rotate = checked(rotation((name) =>
     user: ":who",
     version: ":v",
     access: `'${terms}' || ${sqlHashOf("a", ":who", ":v")} || '${betweenTokens}' ||
-      ${sqlHashOf("a", ":who", ":v + 1")} || '${created}'`,
+      ${sqlHashOf("a", ":who", ":v + 1")} || '${createdLater}'`,
     refresh: sqlHashOf("r", ":who", ":v + 1")
   })[name]
 ))

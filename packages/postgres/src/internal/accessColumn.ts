@@ -1,7 +1,8 @@
 /**
  * The access tokens of a grant as the text of one column, oldest first. Each token is a line: a line feed, its
- * fingerprint, and its creation. Before a token whose lifetime or scope differ from those of the token before it is a
- * line with both, which begins with a space. Times are in milliseconds to the base 36.
+ * fingerprint, and its creation, counted from that of the token before it. Before a token whose lifetime or scope differ
+ * from those of the token before it is a line with both, which begins with a space. Times are in milliseconds to the
+ * base 36.
  *
  * Every check of a bearer reads this text, and every refresh also writes it. As JSON, it would be three times as long.
  */
@@ -9,18 +10,12 @@ import type { AccessToken, Scope } from "@startlist/core/Token"
 import { millisOf, toFingerprint, toInstant } from "./rows.ts"
 
 const base = 36
-const half = base ** 4
-
-/** Large numbers in two parts, because V8 writes small ones in a tenth of the time. */
-const numeral = (value: number): string =>
-  value < half
-    ? value.toString(base)
-    : numeral(Math.floor(value / half)) + (value % half).toString(base).padStart(4, "0")
 
 export const toAccess = (text: string): ReadonlyArray<AccessToken> => {
   const tokens: Array<AccessToken> = []
   let lifetime = 0
   let scope: Scope = []
+  let created = 0
   let end = 0
   for (let start = 1; start < text.length; start = end + 1) {
     const next = text.indexOf("\n", start)
@@ -31,7 +26,7 @@ export const toAccess = (text: string): ReadonlyArray<AccessToken> => {
       lifetime = parseInt(span, base)
       scope = names
     } else {
-      const created = parseInt(text.slice(space + 1, end), base)
+      created += parseInt(text.slice(space + 1, end), base)
       tokens.push({
         hash: toFingerprint(text.slice(start, space)),
         scope,
@@ -45,6 +40,7 @@ export const toAccess = (text: string): ReadonlyArray<AccessToken> => {
 
 export const fromAccess = (tokens: ReadonlyArray<AccessToken>): string => {
   let text = ""
+  let last = 0
   let [lastLifetime, lastScope, lastTerms]: readonly [number, Scope, string] = [NaN, [], ""]
   for (const { createdAt, expiresAt, hash, scope } of tokens) {
     const created = millisOf(createdAt)
@@ -54,7 +50,8 @@ export const fromAccess = (tokens: ReadonlyArray<AccessToken>): string => {
       if (terms !== lastTerms) text += terms
       ;[lastLifetime, lastScope, lastTerms] = [lifetime, scope, terms]
     }
-    text += `\n${hash} ${numeral(created)}`
+    text += `\n${hash} ${(created - last).toString(base)}`
+    last = created
   }
   return text
 }

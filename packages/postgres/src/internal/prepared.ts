@@ -46,18 +46,28 @@ const toColumn = ({ dataTypeID, name }: Pg.FieldDef): Column => ({
 /** A prepared statement on its way. `pg` calls it for each part of the answer. */
 class Execution implements Pg.Submittable {
   readonly #name: string
-  readonly #parameters: ReadonlyArray<Parameter>
+  #parameters: ReadonlyArray<Parameter>
   readonly #columns: ReadonlyArray<Column>
-  readonly #rows: Array<object> = []
+  #rows: Array<object> = []
   #failure: Error | undefined
-  /** `pg` wraps it in its own callback, which ends the wait for a silent server. */
-  callback: Callback
+  #end: Callback | undefined
+  /**
+   * `pg` wraps it in its own callback, which ends the wait for a silent server. Node 20 keeps that until its next full
+   * collection, so it must not refer to rows and callers: they would fill the old generation.
+   */
+  callback: Callback = (error, rows) => {
+    const end = this.#end
+    this.#end = undefined
+    this.#rows = []
+    this.#parameters = []
+    end?.(error, rows)
+  }
 
   constructor(name: string, parameters: ReadonlyArray<Parameter>, columns: ReadonlyArray<Column>, callback: Callback) {
     this.#name = name
     this.#parameters = parameters
     this.#columns = columns
-    this.callback = callback
+    this.#end = callback
   }
 
   submit(connection: Pg.Connection): void {

@@ -80,6 +80,33 @@ const claim = Effect.gen(function*() {
   })
 })
 
+const claimOne = (now: DateTime.Utc, leaseEnds: DateTime.Utc) =>
+  Effect.flatMap(
+    DeliveryQueue.DeliveryQueue,
+    (store) =>
+      store.claim({
+        now,
+        leaseEnds,
+        token: `at ${now.epochMillis}`,
+        limit: 1,
+        perSubscription: 1,
+        allowances: new Map()
+      })
+  )
+
+/** A claim reads its allowances first, and then chooses. Here it waits for a lock in between, with the snapshot that it has. */
+const slowClaims = `
+  CREATE SCHEMA slow;
+  CREATE FUNCTION slow.json_each_text(json, OUT key text, OUT value text) RETURNS SETOF record LANGUAGE plpgsql AS $$
+  BEGIN
+    PERFORM pg_advisory_xact_lock_shared(1);
+    RETURN QUERY SELECT * FROM pg_catalog.json_each_text($1);
+  END
+  $$;
+  DO $$ BEGIN
+    EXECUTE format('ALTER DATABASE %I SET search_path = slow, pg_catalog, public', current_database());
+  END $$`
+
 const settle = (claimed: ReadonlyArray<DeliveryQueue.Claimed>) =>
   Effect.flatMap(DeliveryQueue.DeliveryQueue, (store) =>
     store.settle(claimed.map(({ delivery, token }) => ({
@@ -237,6 +264,37 @@ describe("interleaved commits", () => {
       })
       expect(last?.state).toBe("cancelled")
     })))
+
+  it.live("a claim leaves out what is released to a later time while it chooses: another one is earlier", () =>
+    Effect.gen(function*() {
+      const { admin, url } = yield* TestDatabase.TestDatabase
+      yield* Effect.promise(() => admin.query(slowClaims))
+      yield* Effect.provide(
+        Effect.gen(function*() {
+          const { registration: { id, version: _, ...registration } } = yield* told
+          const registrations = yield* Registration.RegistrationStore
+          const other = yield* registrations.insert(registration)
+          const store = yield* DeliveryQueue.DeliveryQueue
+          yield* change(id, "earliest")
+          yield* change(other.id, "next")
+          const earliest = yield* claim
+          expect(comments(earliest)).toEqual(["earliest", "next"])
+          yield* store.release(earliest, instant(1))
+          const held = yield* claimOne(instant(10), instant(11))
+          expect(comments(held)).toEqual(["earliest"])
+          const { query } = yield* Database.Database
+          const stop = query({ name: "lock", text: "SELECT pg_advisory_xact_lock(1)::text" }, [])
+          const [, claimed] = yield* overlapping(
+            stop,
+            claimOne(instant(20), instant(30)),
+            store.release(held, instant(15))
+          )
+          expect(comments(claimed)).toEqual(["next"])
+          expect(comments(yield* claimOne(instant(20), instant(30)))).toEqual(["earliest"])
+        }),
+        fixtures.node({ url })
+      )
+    }).pipe(Effect.provide(TestDatabase.layer)))
 
   it.live("a reader of the log that waits for a row holds no other, so that it is in no deadlock", () =>
     onPostgres(Effect.gen(function*() {

@@ -53,9 +53,9 @@ export const free = (latest: string): string =>
 export const isDue = (latest: string): string => `(d.due_at <= $1::bigint OR d.due_at > ${latest}::bigint)`
 
 /**
- * Claims the rows of the CTE `candidates`. The answer is one row, with the deliveries as JSON, the earliest first. Of a
- * subscription and of the signing secrets there is only the present version: claim after claim it is one that the worker
- * knows.
+ * Claims the rows of the CTE `candidates` (`id`, `due_at`). The answer is one row, with the deliveries as JSON, the earliest
+ * first. Of a subscription and of the signing secrets there is only the present version: claim after claim it is one that the
+ * worker knows.
  *
  * The commit of a claim's own transaction on a server does not wait for the disk, which would double its time: a crash of
  * the server that undoes a claim is harmless. A database in the process must wait: a delivery that ends the process would
@@ -67,12 +67,13 @@ export const isDue = (latest: string): string => `(d.due_at <= $1::bigint OR d.d
 export const claimText = (p: string, isLazy: string, latest: string, application?: string): string => {
   const andOurs = (alias: string) =>
     application === undefined ? "" : ` AND ${alias}.application_id = ${application}::bigint`
-  // Locked by identifier alone, as with `ofApplication`, and then examined as they are.
+  // Locked by identifier alone, as with `ofApplication`, and then examined as they are. One that was released or settled in
+  // the meantime is due at another time: it may no longer be among the earliest. IS TRUE keeps the list a hash table.
   return `locked AS MATERIALIZED (
     SELECT d.id FROM (
       SELECT d.* FROM ${p}deliveries d WHERE d.id = ANY (ARRAY(SELECT id FROM candidates))${andOurs("d")}
       OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED
-    ) d WHERE d.state = 'p' AND ${isDue(latest)} AND ${free(latest)}
+    ) d WHERE d.state = 'p' AND ((d.id, d.due_at) IN (SELECT id, due_at FROM candidates)) IS TRUE AND ${free(latest)}
   ),
   claimed AS (
     UPDATE ${p}deliveries d SET claim_token = $3::text, lease_ends = $2::bigint, claims = d.claims + 1

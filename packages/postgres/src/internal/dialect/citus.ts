@@ -84,8 +84,8 @@ blocked_keys AS MATERIALIZED (
       const [now, leaseEnds, latest] = [millisOf(request.now), millisOf(request.leaseEnds), latestOf(request)]
       const { limit, perSubscription, token } = request
       const chosen = query<ChosenRow>(overview(p), [now, limit, perSubscription, allowancesOf(request), latest])
-      const claimOf = ({ application_id: id, ids }: ChosenRow): Claiming =>
-        query(ofApplication(p), [now, leaseEnds, token, String(id), JSON.stringify(ids), isLazy, latest])
+      const claimOf = ({ application_id: id, chosen }: ChosenRow): Claiming =>
+        query(ofApplication(p), [now, leaseEnds, token, String(id), JSON.stringify(chosen), isLazy, latest])
       return transaction(
         Effect.flatMap(chosen, (rows) => Effect.map(Effect.forEach(rows, claimOf), (all) => all.flat()))
       )
@@ -103,10 +103,10 @@ blocked_keys AS MATERIALIZED (
   }
 })
 
-/** The chosen deliveries of an application. */
+/** The chosen deliveries of an application, each with its due time. */
 interface ChosenRow {
   readonly application_id: Int8
-  readonly ids: ReadonlyArray<number>
+  readonly chosen: ReadonlyArray<readonly [id: number, dueAt: number]>
 }
 
 /**
@@ -138,16 +138,18 @@ const overview = (p: string) => ({
   WHERE e.place <= coalesce(a.allowance, $3::integer)
   ORDER BY e.due_at, e.id LIMIT $2::integer
   )
-  SELECT application_id, json_agg(id) AS ids FROM candidates GROUP BY application_id ORDER BY min(due_at), min(id)`
+  SELECT application_id, json_agg(json_build_array(id, due_at)) AS chosen FROM candidates GROUP BY application_id ORDER BY min(due_at), min(id)`
 })
 
 /**
- * Claims chosen deliveries of an application. Parameters: now, end of the lease, token, application, identifiers (JSON array),
+ * Claims chosen deliveries of an application. Parameters: now, end of the lease, token, application, deliveries with due times (JSON),
  * whether the commit need not wait for the disk, the instant after which times have passed.
  */
 const ofApplication = (p: string) => ({
   name: `${p}delivery_claim_application`,
-  text: `WITH candidates AS MATERIALIZED (SELECT value::bigint AS id FROM json_array_elements_text($5::json)),
+  text: `WITH candidates AS MATERIALIZED (
+    SELECT (value->>0)::bigint AS id, (value->>1)::bigint AS due_at FROM json_array_elements($5::json)
+  ),
   ${claimText(p, "$6", "$7", "$4")}`
 })
 

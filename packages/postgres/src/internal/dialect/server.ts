@@ -149,13 +149,13 @@ export const claimStatements = (p: string): ClaimStatements => {
     WHERE d.place <= coalesce(a.allowance, $5::integer) AND d.subscription_id NOT IN (SELECT id FROM paused)
     ORDER BY d.due_at, d.id LIMIT (SELECT $4::integer)
   ),
-  firsts AS MATERIALIZED (SELECT d.id FROM allowed d WHERE ${isFirst}),
+  firsts AS MATERIALIZED (SELECT d.id, d.due_at FROM allowed d WHERE ${isFirst}),
   judged AS MATERIALIZED (
     SELECT (f.count = $4::integer OR f.count = a.count AND e.count < $4::integer + ${spare}) AND NOT l.late AS decided, l.late
     FROM (SELECT count(*) FROM firsts) f, (SELECT count(*) FROM allowed) a, (SELECT count(*) FROM earliest) e,
       (SELECT EXISTS (SELECT FROM ${heads} AND d.due_at > (SELECT $8::bigint)) AS late) l
   ),
-  candidates AS MATERIALIZED (SELECT id FROM firsts WHERE (SELECT decided FROM judged)),
+  candidates AS MATERIALIZED (SELECT id, due_at FROM firsts WHERE (SELECT decided FROM judged)),
   ${claimText(p, "$7", "$8")}, (SELECT decided FROM judged) AS decided, (SELECT late FROM judged) AS late`
     },
     thorough: {
@@ -186,7 +186,7 @@ export const claimStatements = (p: string): ClaimStatements => {
     SELECT due_at, id FROM shares ORDER BY due_at, id OFFSET $4::integer - 1 LIMIT 1
   ),
   candidates AS MATERIALIZED (
-    SELECT c.id FROM (SELECT DISTINCT subscription_id, allowance FROM shares) w LEFT JOIN bound ON true
+    SELECT c.id, c.due_at FROM (SELECT DISTINCT subscription_id, allowance FROM shares) w LEFT JOIN bound ON true
     CROSS JOIN LATERAL (
       SELECT d.id, d.due_at
       FROM ${dueBy("coalesce(bound.due_at, $1::bigint)", `coalesce(bound.id, ${lastId})`)}

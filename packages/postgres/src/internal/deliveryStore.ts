@@ -198,7 +198,8 @@ export const makeLog = ({ dialect, prefix: p, query, transaction }: Database.Ser
   }
   const isNew = {
     name: `${p}log_new`,
-    text: `SELECT id FROM ${p}deliveries WHERE application_id = $1::bigint AND log_position IS NULL LIMIT 1`
+    text: `SELECT id FROM ${p}deliveries WHERE application_id = $1::bigint AND log_position IS NULL
+      ORDER BY log_position, id LIMIT 1`
   }
   const lock = {
     name: `${p}log_lock`,

@@ -127,6 +127,8 @@ export const claimStatements = (p: string): ClaimStatements => {
     SELECT key::bigint AS subscription_id, value::integer AS allowance FROM json_each_text($6::json)
   )`
   const isFree = free("$8")
+  // Not EXISTS: it ignores the order, and where the planner expects many of them it reads the table to find that there is none.
+  const latest = `SELECT d.id FROM ${heads} AND d.due_at > (SELECT $8::bigint) ORDER BY d.due_at, d.id LIMIT 1`
   const paused = `paused AS MATERIALIZED (${pausedText(p)})`
   const dueBy = (dueAt: string, id: string) =>
     `${heads} AND d.subscription_id >= w.subscription_id
@@ -153,7 +155,7 @@ export const claimStatements = (p: string): ClaimStatements => {
   judged AS MATERIALIZED (
     SELECT (f.count = $4::integer OR f.count = a.count AND e.count < $4::integer + ${spare}) AND NOT l.late AS decided, l.late
     FROM (SELECT count(*) FROM firsts) f, (SELECT count(*) FROM allowed) a, (SELECT count(*) FROM earliest) e,
-      (SELECT EXISTS (SELECT FROM ${heads} AND d.due_at > (SELECT $8::bigint)) AS late) l
+      (SELECT (${latest}) IS NOT NULL AS late OFFSET 0) l
   ),
   candidates AS MATERIALIZED (SELECT id, due_at FROM firsts WHERE (SELECT decided FROM judged)),
   ${claimText(p, "$7", "$8")}, (SELECT decided FROM judged) AS decided, (SELECT late FROM judged) AS late`
@@ -161,11 +163,11 @@ export const claimStatements = (p: string): ClaimStatements => {
     thorough: {
       name: `${p}delivery_claim`,
       text: `WITH RECURSIVE waiting (subscription_id) AS (
-    (SELECT d.subscription_id FROM ${heads} ORDER BY d.subscription_id LIMIT 1)
+    (SELECT d.subscription_id FROM ${heads} ORDER BY d.subscription_id, d.due_at, d.id LIMIT 1)
     UNION ALL
     SELECT (
       SELECT d.subscription_id FROM ${heads} AND d.subscription_id > w.subscription_id
-      ORDER BY d.subscription_id LIMIT 1
+      ORDER BY d.subscription_id, d.due_at, d.id LIMIT 1
     ) FROM waiting w WHERE w.subscription_id IS NOT NULL
   ),
   ${allowances},

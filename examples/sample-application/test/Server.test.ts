@@ -1,6 +1,7 @@
 /** Tests the application with a platform that always answers 503. */
 import { createServer, type Server } from "node:http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import * as Ports from "@startlist/test-support/FreePort"
 import { freePort } from "../demo/FreePort.ts"
 import * as ApplicationServer from "../src/Server.ts"
 import * as Settings from "../src/Settings.ts"
@@ -25,7 +26,7 @@ describe("the sample application", () => {
   const page = async (path = "/") => (await fetch(`${origin}${path}`)).text()
 
   beforeAll(async () => {
-    const port = await freePort(0)
+    const port = await Ports.freePort()
     await new Promise<void>((resolve) => platform.listen(0, "127.0.0.1", resolve))
     const address = platform.address()
     const platformPort = typeof address === "object" && address !== null ? address.port : 0
@@ -129,7 +130,7 @@ describe("the settings", () => {
 
 describe("a free port", () => {
   it("is the wanted one if nobody listens there, and else another one", async () => {
-    const wanted = await freePort(0)
+    const wanted = await Ports.freePort()
     expect(await freePort(wanted)).toBe(wanted)
     const taken = createServer()
     await new Promise<void>((resolve) => taken.listen(wanted, "127.0.0.1", resolve))

@@ -186,13 +186,13 @@ export const nextParameter = (columns: ReadonlyArray<unknown>, isAlone: boolean,
   `$${(isAlone ? columns.length : 1) + 1 + skipped}`
 
 /** Short names for columns: in JSON, each row repeats them. */
-const keys = Array.from({ length: 36 }, (_, index) => `c${index.toString(36)}`)
+const keyOf = (index: number): string => `c${index.toString(36)}`
 
 /** The query whose rows are the input. */
 export const rowsText = <Row>(columns: ReadonlyArray<Column<Row>>, isAlone: boolean): string => {
   if (isAlone) return `SELECT ${columns.map(([name, type], index) => `$${index + 1}::${type} AS ${name}`).join(", ")}`
-  const named = columns.map(([name], index) => `${keys[index]} AS ${name}`).join(", ")
-  const typed = columns.map(([, type], index) => `${keys[index]} ${type}`).join(", ")
+  const named = columns.map(([name], index) => `${keyOf(index)} AS ${name}`).join(", ")
+  const typed = columns.map(([, type], index) => `${keyOf(index)} ${type}`).join(", ")
   return `SELECT ${named} FROM json_to_recordset($1::json) AS i(${typed})`
 }
 
@@ -211,7 +211,7 @@ const toRecord = <Row>(
   place: number
 ): Readonly<Record<string, unknown>> => {
   const record: Record<string, unknown> = {}
-  columns.forEach(([, , of], index) => record[keys[index] ?? ""] = of(row, place))
+  columns.forEach(([, , of], index) => record[keyOf(index)] = of(row, place))
   return record
 }
 

@@ -25,7 +25,7 @@ export const toApplicationId = (id: Int8): ApplicationId => unsafeBrand(Applicat
 export const toUserId = (id: Int8): UserId => unsafeBrand(UserId, Number(id))
 export const toFingerprint = (hash: string): Fingerprint => unsafeBrand(Fingerprint, hash)
 
-/** Makes what `DateTime.unsafeMake` makes, in a twentieth of its time: a grant with its access tokens has 43 instants. */
+/** Makes what `DateTime.unsafeMake` makes, in a twentieth of its time: a grant has up to 43 instants. */
 const Instant: new(epochMillis: number) => DateTime.Utc = Object.assign(
   function(this: { epochMillis: number }, epochMillis: number) {
     this.epochMillis = epochMillis

@@ -24,7 +24,7 @@ const bothAttempts = (callbacks: Callbacks.Callbacks.Service, url: string) =>
 
 /**
  * Makes an attempt whose outcome depends on a tenth of a second. Repeats it if the machine paused the process for half of
- * that time. `late`: the attempt began at most so many milliseconds after `startedAt`.
+ * that time. `late`: the time in milliseconds after `startedAt` by which the attempt had begun.
  */
 const undisturbed = <A>(
   from: number,

@@ -13,8 +13,8 @@
  * may be true for others. It becomes true with the insert if no other is pending, or when the one before it ends.
  *
  * - **Claim** (18 µs of PostgreSQL for each delivery, in batches of hundreds): find candidates without a lock, lock them but skip
- *   those of another claim, mark them.
- * - **Settle** (28 µs, half of them for the five index entries of an ended delivery): a function, so that both of its statements
+ *   those of another claim, leave out those that are due at another time now, and mark the rest.
+ * - **Settle** (28 µs, half of them for the index entries of an ended delivery): a function, so that both of its statements
  *   are one call. The second makes the next rows heads, and sees what was queued while the first waited for locks.
  *   A table of their own for ended deliveries would save a tenth of this.
  * - **Outbox**: CTEs of the save itself. It looks up who is concerned, locks the heads that its rows wait behind, and inserts.
@@ -48,9 +48,6 @@ export const pausedText = (p: string): string => `
 /** That no worker is at a delivery. `latest` is the parameter of the instant after which times have passed. */
 export const free = (latest: string): string =>
   `(d.lease_ends IS NULL OR d.lease_ends <= $1::bigint OR d.lease_ends > ${latest}::bigint)`
-
-/** That a delivery is due. */
-export const isDue = (latest: string): string => `(d.due_at <= $1::bigint OR d.due_at > ${latest}::bigint)`
 
 /**
  * Claims the rows of the CTE `candidates` (`id`, `due_at`). The answer is one row, with the deliveries as JSON, the earliest

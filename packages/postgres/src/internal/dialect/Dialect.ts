@@ -79,7 +79,7 @@ export interface DeliveryOfClaim extends EventRow {
   readonly claims: number
 }
 
-/** The answer of a claim. No deliveries, but candidates: other nodes have claimed all of them. */
+/** The answer of a claim. No deliveries, but candidates: other nodes have claimed or postponed all of them. */
 export interface ClaimRow {
   readonly candidates: number
   readonly deliveries: ReadonlyArray<DeliveryOfClaim> | null

@@ -8,7 +8,7 @@
 import * as Effect from "effect/Effect"
 import type { ClaimRequest } from "@startlist/core/DeliveryQueue"
 import type { Event } from "@startlist/core/Event"
-import { allowancesOf, claimText, free, isDue, latestOf } from "../queue.ts"
+import { allowancesOf, claimText, free, latestOf } from "../queue.ts"
 import { fromEvent, type Int8, millisOf } from "../rows.ts"
 import type { Claiming, Dialect } from "./Dialect.ts"
 
@@ -124,7 +124,7 @@ const overview = (p: string) => ({
     SELECT d.id, d.application_id, d.subscription_id, d.due_at, row_number() OVER (ORDER BY d.due_at, d.id) AS place
     FROM ${p}deliveries d
     WHERE d.application_id = s.application_id AND d.subscription_id = s.id AND d.state = 'p' AND d.head
-      AND ${isDue("$5")} AND ${free("$5")} AND NOT EXISTS (
+      AND (d.due_at <= $1::bigint OR d.due_at > $5::bigint) AND ${free("$5")} AND NOT EXISTS (
         SELECT FROM ${p}deliveries b
         WHERE b.application_id = d.application_id AND b.subscription_id = d.subscription_id
           AND b.object_type = d.object_type AND b.object_id = d.object_id AND b.id < d.id AND b.state = 'p'

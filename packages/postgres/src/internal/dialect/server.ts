@@ -85,7 +85,7 @@ interface QuickRow extends ClaimRow {
  * commit need not wait for the disk, and the instant after which times have passed.
  *
  * `head` is only a hint: that nothing earlier of its object is pending is looked up for each candidate. Another node's
- * claim is skipped, not waited for. `candidates` tells how many there were before that.
+ * claim is skipped, not waited for. `candidates` is their number before that.
  */
 export interface ClaimStatements {
   /**
@@ -127,7 +127,7 @@ export const claimStatements = (p: string): ClaimStatements => {
     SELECT key::bigint AS subscription_id, value::integer AS allowance FROM json_each_text($6::json)
   )`
   const isFree = free("$8")
-  // Not EXISTS: it ignores the order, and where the planner expects many of them it reads the table to find that there is none.
+  // EXISTS would ignore the order, and read the whole table while the planner expects many of these deliveries.
   const latest = `SELECT d.id FROM ${heads} AND d.due_at > (SELECT $8::bigint) ORDER BY d.due_at, d.id LIMIT 1`
   const paused = `paused AS MATERIALIZED (${pausedText(p)})`
   const dueBy = (dueAt: string, id: string) =>

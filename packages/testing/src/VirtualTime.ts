@@ -131,7 +131,8 @@ export const run = <A, E, R>(
       fiber.addObserver((exit) => {
         result = exit
       })
-      drive()
+      // Many runs would otherwise let no timer of the process fire, such as the time-out of a test runner.
+      setImmediate(drive)
       return Effect.asVoid(Effect.sync(() => fiber.unsafeInterruptAsFork(fiber.id())))
     }))
 

@@ -11,7 +11,6 @@
  * The same options give the same outcome. Clocks differ by less than `Policy.callbackTimeout`. "After DELETE no new
  * attempt starts" counts from the claim of an attempt. Both are limits of what the worker promises.
  */
-import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -125,8 +124,6 @@ export interface Seeds extends Omit<Options, "seed"> {
   readonly onOutcome?: (outcome: Outcome) => void
 }
 
-const realTime = Clock.make()
-
 /** Runs many seeds. Fails with the shrunk counterexample of the first that breaks a law. Returns the total counts. */
 export const check = (options: Seeds): Effect.Effect<ReadonlyMap<string, number>, Broken> =>
   Effect.gen(function*() {
@@ -140,8 +137,6 @@ export const check = (options: Seeds): Effect.Effect<ReadonlyMap<string, number>
       }
       for (const [what, times] of outcome.counts) counts.set(what, (counts.get(what) ?? 0) + times)
       options.onOutcome?.(outcome)
-      // Let other tasks of the process run: virtual time leaves no pause for them.
-      yield* Effect.withClock(Effect.sleep("1 millis"), realTime)
     }
     return counts
   })

@@ -156,7 +156,7 @@ layer(image)("the image", (it) => {
           const [, ...check] = json("HEALTHCHECK")
           const PORT = new URL(service.url).port
           await execute(app, node, check, { PORT })
-          await expect(execute(app, node, check, { PORT: "1" })).rejects.toThrow("Command failed")
+          await expect(execute(app, node, check, { PORT: "1" })).rejects.toThrow("status 1")
           for (
             const path of [
               "/readyz",

@@ -4,7 +4,6 @@
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { execFileSync, spawnSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
@@ -15,6 +14,7 @@ import { ConfigMap } from "kubernetes-models/v1/ConfigMap"
 import { Service } from "kubernetes-models/v1/Service"
 import { parse, parseAllDocuments } from "yaml"
 import { repository } from "@startlist/test-support/CleanCopy"
+import { outputOf, runProgram, succeeds } from "@startlist/test-support/RunProgram"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 import * as Configuration from "@startlist/node/settings/Configuration"
 
@@ -45,7 +45,7 @@ const manifestsOf = (text: string): ReadonlyArray<Manifest> =>
 
 /** Fields that the models do not have, which the compiler reports: a misspelt one would have no effect. */
 const findingsIn = (manifests: ReadonlyArray<Manifest>) =>
-  Effect.map(temporaryFolder, (place) => {
+  Effect.flatMap(temporaryFolder, (place) => {
     for (const manifest of manifests) kinds[manifest.kind].make(manifest).validate()
     const models = join(createRequire(import.meta.url).resolve("kubernetes-models/package.json"), "..")
     const lines = manifests.map((manifest, index) =>
@@ -56,7 +56,8 @@ export const manifest${index}: Kind${index} = ${JSON.stringify(manifest, undefin
     writeFileSync(file, lines.join("\n"))
     const compiler = join(repository, "node_modules/.bin/tsc")
     const options = ["--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext", "--types", ""]
-    return spawnSync(compiler, [...options, file], { encoding: "utf8", cwd: place }).stdout
+    const compiled = Effect.promise(() => runProgram(compiler, [...options, file], { cwd: place }))
+    return Effect.map(compiled, ({ stdout }) => stdout)
   })
 
 const { images, resources, configMapGenerator: [{ envs, name }] } = parse(read("kustomization.yaml"))
@@ -87,11 +88,11 @@ describe("the Kubernetes manifests", () => {
       expect((yield* Effect.exit(findingsIn([wrong])))._tag).toBe("Failure")
     }))
 
-  it.scopedLive.skipIf(spawnSync("kubectl", ["version", "--client"]).status !== 0)(
+  it.scopedLive.skipIf(!succeeds("kubectl", "version", "--client"))(
     "are rendered by kustomize, with the settings (needs kubectl)",
     () =>
       Effect.gen(function*() {
-        const rendered = manifestsOf(execFileSync("kubectl", ["kustomize", folder], { encoding: "utf8" }))
+        const rendered = manifestsOf(yield* Effect.promise(() => outputOf("kubectl", ["kustomize", folder])))
         expect(rendered).toHaveLength(sources.length + 1)
         expect(rendered.find(({ kind }) => kind === "ConfigMap")?.["data"]).toEqual(settings)
         expect(yield* findingsIn(rendered)).toBe("")

@@ -1,15 +1,15 @@
 import { expect, it } from "@effect/vitest"
-import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { runProgram } from "@startlist/test-support/RunProgram"
 
 const root = fileURLToPath(new URL("../../../", import.meta.url))
 const file = ".github/workflows/ci.yml"
 
-it("the workflow is valid, and every script that it runs exists", () => {
+it("the workflow is valid, and every script that it runs exists", async () => {
   const validator = join(root, "tools/reference/node_modules/.bin/action-validator")
-  const { status, stderr, stdout } = spawnSync(validator, [file], { cwd: root, encoding: "utf8" })
+  const { status, stderr, stdout } = await runProgram(validator, [file], { cwd: root })
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: "", stderr: "" })
 
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))

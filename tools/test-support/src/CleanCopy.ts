@@ -3,11 +3,11 @@
  * nothing is downloaded.
  */
 import { Effect, type Scope } from "effect"
-import { execFile } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { outputOf } from "./RunProgram.ts"
 
 /** Path of this repository. */
 export const repository = fileURLToPath(new URL("../../../", import.meta.url))
@@ -32,20 +32,13 @@ const passed =
 /** The variables that a program needs, without those that `npm test` sets. */
 const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => passed.test(name)))
 
-/** Runs a program to its end and returns its output. Fails with the whole output if the status is not 0. */
+/** Runs a program in a folder to its end. Returns its output; rejects with all of it if the status is not 0. */
 export const execute = (
   folder: string,
   program: string,
   args: ReadonlyArray<string>,
   more: Readonly<Record<string, string>> = {}
-): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const options = { cwd: folder, env: { ...environment, ...more }, maxBuffer: 64 * 1024 * 1024 }
-    execFile(program, [...args], options, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout)
-      else reject(new Error(`${program} ${args.join(" ")}: ${error.message}\n${stdout}\n${stderr}`))
-    })
-  })
+): Promise<string> => outputOf(program, args, { cwd: folder, env: { ...environment, ...more } })
 
 /** An empty folder that every user may read. It is removed with the scope. */
 export const emptyFolder = (name: string): Effect.Effect<string, never, Scope.Scope> =>

@@ -1,16 +1,12 @@
 /** Tests of the alert rules with promtool, if it is installed. */
 import { describe, expect, it } from "@effect/vitest"
-import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import { isInstalled, runProgram } from "@startlist/test-support/RunProgram"
 
 const folder = fileURLToPath(new URL("../../../../docs/operations", import.meta.url))
 
-const promtool = (...args: ReadonlyArray<string>) => spawnSync("promtool", args, { cwd: folder, encoding: "utf8" })
-
-const isInstalled = promtool("--version").status === 0
-
-describe.skipIf(!isInstalled)("alerts.yaml (skipped without promtool)", () => {
+describe.skipIf(!isInstalled("promtool"))("alerts.yaml (skipped without promtool)", () => {
   for (
     const args of [["check", "rules", "--lint=all", "--lint-fatal", "alerts.yaml"], [
       "test",
@@ -18,8 +14,8 @@ describe.skipIf(!isInstalled)("alerts.yaml (skipped without promtool)", () => {
       "alerts.test.yaml"
     ]]
   ) {
-    it(`promtool ${args.join(" ")}`, () => {
-      const { status, stderr, stdout } = promtool(...args)
+    it(`promtool ${args.join(" ")}`, async () => {
+      const { status, stderr, stdout } = await runProgram("promtool", args, { cwd: folder })
       expect(status, stdout + stderr).toBe(0)
     })
   }

@@ -1,7 +1,6 @@
 /** The command line as people and scripts use it: tables or JSON, exit status 0, or 1 with one line on stderr. */
 import { expect, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { execFileSync } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, openSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
@@ -9,6 +8,7 @@ import { join } from "node:path"
 import { Browser, signIn } from "@startlist/test-support/Browser"
 import { runHere } from "@startlist/test-support/Commands"
 import { makeReceiver } from "@startlist/test-support/Receiver"
+import { outputOf } from "@startlist/test-support/RunProgram"
 import { runStartlist, type Service, spawnStartlist } from "@startlist/test-support/ServiceProcess"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 import * as TestService from "@startlist/test-support/TestService"
@@ -269,19 +269,21 @@ it.scoped("the shell completes commands and options", () =>
       }
       const script = join(folder, "completions.bash")
       writeFileSync(script, (await runHere(["--completions", "bash"])).stdout)
-      const complete = (...words: ReadonlyArray<string>) =>
-        execFileSync("bash", [
+      const complete = async (...words: ReadonlyArray<string>) => {
+        const completed = await outputOf("bash", [
           "-c",
           `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); ` +
           "_startlist_bash_completions startlist; printf '%s\\n' \"${COMPREPLY[@]}\"",
           "bash",
           script,
           ...words
-        ], { encoding: "utf8" }).trim().split("\n")
-      expect(complete("startlist", "del")).toEqual(["delivery"])
-      expect(complete("startlist", "delivery", "re")).toEqual(["redeliver"])
-      expect(complete("startlist", "delivery", "list", "--st")).toEqual(["--state"])
-      expect(complete("startlist", "delivery", "list", "--state", "ex")).toEqual(["exhausted"])
-      expect(complete("startlist", "application", "rotate-secret", "7", "--ov")).toEqual(["--overlap-seconds"])
+        ])
+        return completed.trim().split("\n")
+      }
+      expect(await complete("startlist", "del")).toEqual(["delivery"])
+      expect(await complete("startlist", "delivery", "re")).toEqual(["redeliver"])
+      expect(await complete("startlist", "delivery", "list", "--st")).toEqual(["--state"])
+      expect(await complete("startlist", "delivery", "list", "--state", "ex")).toEqual(["exhausted"])
+      expect(await complete("startlist", "application", "rotate-secret", "7", "--ov")).toEqual(["--overlap-seconds"])
     })
   }))

@@ -1,7 +1,7 @@
 /** A real Prometheus, if it is installed, scrapes the service: metrics, dashboard and alert rules. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { spawn, spawnSync } from "node:child_process"
+import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -11,11 +11,12 @@ import { eventually } from "@startlist/test-support/Eventually"
 import { freePort } from "@startlist/test-support/FreePort"
 import { installation, makeDatabase, makeNode } from "@startlist/test-support/Nodes"
 import { makeReceiver } from "@startlist/test-support/Receiver"
+import { isInstalled, runProgram } from "@startlist/test-support/RunProgram"
 import type { Service } from "@startlist/test-support/ServiceProcess"
 import { brew } from "@startlist/test-support/Storm"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 
-const isInstalled = ["prometheus", "promtool"].every((command) => spawnSync(command, ["--version"]).status === 0)
+const isComplete = isInstalled("prometheus") && isInstalled("promtool")
 
 const folder = fileURLToPath(new URL("../../../../docs/operations/", import.meta.url))
 
@@ -78,7 +79,7 @@ const variables = [
   )
 ].map(([, series = "", label = ""]) => ({ series, label }))
 
-describe.skipIf(!isInstalled)("a service scraped by Prometheus (skipped without Prometheus)", () => {
+describe.skipIf(!isComplete)("a service scraped by Prometheus (skipped without Prometheus)", () => {
   it.scopedLive("has results for every query of the dashboard, and no alert fires", () =>
     Effect.gen(function*() {
       const { url } = yield* makeDatabase
@@ -122,7 +123,7 @@ describe.skipIf(!isInstalled)("a service scraped by Prometheus (skipped without 
         }
         expect(await storm.settle()).toEqual([])
         const page = await (await fetch(`${service.url}/metrics`)).text()
-        const { stderr, stdout } = spawnSync("promtool", ["check", "metrics"], { input: page, encoding: "utf8" })
+        const { stderr, stdout } = await runProgram("promtool", ["check", "metrics"], { input: page })
         // prom-client, the reference client of Node, gives these gauges names of counters.
         expect((stdout + stderr).split("\n").filter((line) => !/^(?:nodejs_active_\w+_total .*)?$/.test(line))).toEqual(
           []

@@ -1,7 +1,6 @@
 /** The disk of the database is full: readiness and `startlist doctor` report it, and the service continues when it has space. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { spawnSync } from "node:child_process"
 import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -9,13 +8,14 @@ import { eventually } from "@startlist/test-support/Eventually"
 import { installation, makeNode } from "@startlist/test-support/Nodes"
 import { createUser } from "@startlist/test-support/Operator"
 import * as PostgresServer from "@startlist/test-support/PostgresServer"
+import { succeeds } from "@startlist/test-support/RunProgram"
 import { runStartlist } from "@startlist/test-support/ServiceProcess"
 
 const folder = mkdtempSync(join(tmpdir(), "startlist-disk-"))
 
-const mount = () => spawnSync("mount", ["-t", "tmpfs", "-o", "size=200m", "tmpfs", folder]).status === 0
+const mount = () => succeeds("mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", folder)
 
-const unmount = () => spawnSync("umount", [folder]).status === 0
+const unmount = () => succeeds("umount", folder)
 
 const canMount = mount() && unmount()
 

@@ -1,7 +1,7 @@
 /** The service behind PgBouncer, if it is installed, in session mode and in transaction mode. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { spawn, spawnSync } from "node:child_process"
+import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { chmodSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -10,14 +10,13 @@ import { eventually } from "@startlist/test-support/Eventually"
 import { freePort } from "@startlist/test-support/FreePort"
 import { installation, makeNode } from "@startlist/test-support/Nodes"
 import { makeReceiver } from "@startlist/test-support/Receiver"
+import { isInstalled } from "@startlist/test-support/RunProgram"
 import { runStartlist } from "@startlist/test-support/ServiceProcess"
 import { brew } from "@startlist/test-support/Storm"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 import * as TestServer from "@startlist/test-support/TestServer"
 
 const command = "pgbouncer"
-
-const isInstalled = spawnSync(command, ["--version"]).status === 0
 
 const nobody = 65_534
 
@@ -65,7 +64,7 @@ default_pool_size = 30
     return url
   })
 
-describe.skipIf(!isInstalled)("behind PgBouncer (skipped without PgBouncer)", () => {
+describe.skipIf(!isInstalled(command))("behind PgBouncer (skipped without PgBouncer)", () => {
   for (
     const [mode, settings] of [["session", {}], ["transaction", { PREPARED_STATEMENTS: "off" }]] as const
   ) {

@@ -1,9 +1,9 @@
 /** A node of several processes: one address, one start line, one page of metrics, one count of failures. */
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
-import { execFileSync } from "node:child_process"
 import { eventually } from "@startlist/test-support/Eventually"
 import { installation, makeDatabase, makeNode } from "@startlist/test-support/Nodes"
+import { outputOf } from "@startlist/test-support/RunProgram"
 import { makeService, runStartlist, type Service } from "@startlist/test-support/ServiceProcess"
 
 class Node extends Context.Tag("@startlist/node/test/Node")<Node, {
@@ -28,9 +28,10 @@ const get = async (service: Service, path: string, headers: Readonly<Record<stri
   return { status: response.status, text: await response.text() }
 }
 
-const childrenOf = ({ child }: Service): ReadonlyArray<number> =>
-  execFileSync("ps", ["-o", "pid=", "--ppid", String(child.pid)], { encoding: "utf8" })
-    .trim().split(/\s+/).map(Number)
+const childrenOf = async ({ child }: Service): Promise<ReadonlyArray<number>> => {
+  const pids = await outputOf("ps", ["-o", "pid=", "--ppid", String(child.pid)])
+  return pids.trim().split(/\s+/).map(Number)
+}
 
 const names = ["1", "2", "delivery", "primary"]
 
@@ -48,7 +49,7 @@ layer(node)("a node of several processes", (it) => {
       expect(node.stdout().match(/listens on/g)).toHaveLength(1)
       expect(node.stdout()).toContain("; processes: 1, 2, delivery")
       expect(node.stderr()).toBe("")
-      expect(childrenOf(node)).toHaveLength(3)
+      expect(await childrenOf(node)).toHaveLength(3)
     })
   )
 
@@ -89,7 +90,7 @@ layer(node)("a node of several processes", (it) => {
     "replaces a process that is killed; the others continue",
     on(async (node) => {
       const before = await valuesOf(node, "process_start_time_seconds")
-      const children = childrenOf(node)
+      const children = await childrenOf(node)
       for (const [index, name] of ["1", "2", "delivery"].entries()) {
         process.kill(children[index] ?? 0, "SIGKILL")
         await eventually(() => Promise.resolve(node.stdout()), (log) => log.includes(`process ${name} ended (SIGKILL)`))
@@ -105,7 +106,7 @@ layer(node)("a node of several processes", (it) => {
     "kills and replaces a process that hangs, and counts it; the others continue",
     on(async (node) => {
       const before = await valuesOf(node, "process_start_time_seconds")
-      const [first = 0] = childrenOf(node)
+      const [first = 0] = await childrenOf(node)
       process.kill(first, "SIGSTOP")
       await eventually(() => Promise.resolve(node.stdout()), (log) => log.includes("does not answer and is killed"))
       await eventually(
@@ -142,7 +143,7 @@ describe("signals", () => {
       Effect.gen(function*() {
         const { url } = yield* makeDatabase
         const node = yield* makeNode({ ...installation(Redacted.value(url)), PROCESSES: "2" })
-        const children = childrenOf(node)
+        const children = yield* Effect.promise(() => childrenOf(node))
         const began = Date.now()
         for (const pid of children) process.kill(pid, "SIGTERM")
         expect(yield* Effect.promise(() => node.stop())).toEqual({ code: 0, signal: null })
@@ -158,7 +159,7 @@ describe("signals", () => {
       Effect.gen(function*() {
         const { url } = yield* makeDatabase
         const node = yield* makeNode({ ...installation(Redacted.value(url)), PROCESSES: "2" })
-        const children = childrenOf(node)
+        const children = yield* Effect.promise(() => childrenOf(node))
         yield* Effect.promise(async () => {
           await node.stop("SIGKILL")
           await eventually(() => Promise.resolve(children.filter((pid) => isAlive(pid))), (alive) => alive.length === 0)

@@ -1,8 +1,9 @@
 /** `npm start` and `npm run startlist` in a clean copy of the repository: their output, and when they build. */
 import { describe, expect, it } from "@effect/vitest"
 import { emptyFolder, execute, make } from "@startlist/test-support/CleanCopy"
+import { runProgram } from "@startlist/test-support/RunProgram"
 import { Effect, Exit, Scope } from "effect"
-import { spawn, spawnSync } from "node:child_process"
+import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -43,11 +44,8 @@ describe("with a Node that is too old", () => {
   const root = fileURLToPath(new URL("../../../..", import.meta.url))
   const programs = [[program, "serve"], ["packages/node/scripts/run.mjs", "serve"], ["tools/scripts/check.mjs"]]
   for (const args of programs) {
-    it(`${args.join(" ")} prints one line with both versions`, () => {
-      const { status, stderr, stdout } = spawnSync(process.execPath, ["--import", old, ...args], {
-        cwd: root,
-        encoding: "utf8"
-      })
+    it(`${args.join(" ")} prints one line with both versions`, async () => {
+      const { status, stderr, stdout } = await runProgram(process.execPath, ["--import", old, ...args], { cwd: root })
       expect([status, stdout]).toEqual([1, ""])
       expect(stderr).toMatch(
         /^startlist: needs Node 20\.19 or later, and runs on 18\.20\.1\. Install a newer Node\.\n$/

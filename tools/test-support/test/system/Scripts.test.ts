@@ -1,15 +1,12 @@
 import { describe, expect, it } from "@effect/vitest"
-import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import { runProgram } from "../../src/RunProgram.ts"
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url))
 
 /** Asks a script for what it cannot do. */
-const ask = (script: string, ...args: ReadonlyArray<string>) => {
-  const { status, stderr, stdout } = spawnSync("npm", ["run", "--silent", script, "--", ...args], {
-    cwd: root,
-    encoding: "utf8"
-  })
+const ask = async (script: string, ...args: ReadonlyArray<string>) => {
+  const { status, stderr, stdout } = await runProgram("npm", ["run", "--silent", script, "--", ...args], { cwd: root })
   const said = stderr.split("\n").filter((line) => line !== "" && !line.startsWith("npm warn"))
   return { status, said, stdout }
 }
@@ -20,8 +17,8 @@ describe("a script that is asked for what it cannot do", () => {
     ["simulate", ["--sed", "1"], "Unknown option '--sed'"],
     ["mutants", ["nonsense"], "no fault is called \"nonsense\"; there are:"],
     ["fuzz", ["--minutes", "x"], "--minutes must be a number of at least 0, and is \"x\""]
-  ])("%s %j: ends with status 1 and says why", (script, args, why) => {
-    const { said, status, stdout } = ask(script, ...args)
+  ])("%s %j: ends with status 1 and says why", async (script, args, why) => {
+    const { said, status, stdout } = await ask(script, ...args)
     expect(said[0]).toContain(why)
     expect(said.filter((line) => /^\s+at .*:\d+/.test(line))).toEqual([])
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" })

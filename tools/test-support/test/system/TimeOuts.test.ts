@@ -1,8 +1,8 @@
 import { expect, it } from "@effect/vitest"
-import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { outputOf } from "../../src/RunProgram.ts"
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url))
 
@@ -11,9 +11,9 @@ const ownTimeOut = /[)}],\s*\d{2,3}_000\s*\)$|\b(?:layer|describe|it)\b[^\n]*\{ 
 
 const examples = ["}, 60_000)", "  }),\n  120_000\n)", "layer(site, { timeout: \"60 seconds\" })("]
 
-it("no test has a time-out of its own, which a slow machine would exceed", () => {
+it("no test has a time-out of its own, which a slow machine would exceed", async () => {
   expect(examples.filter((text) => !ownTimeOut.test(text))).toEqual([])
-  const files = execFileSync("git", ["ls-files", "*.test.ts", "*.test.tsx"], { cwd: root, encoding: "utf8" })
+  const files = await outputOf("git", ["ls-files", "*.test.ts", "*.test.tsx"], { cwd: root })
   const others = files.trim().split("\n").filter((file) => !file.endsWith("/TimeOuts.test.ts"))
   expect(others.filter((file) => ownTimeOut.test(readFileSync(join(root, file), "utf8")))).toEqual([])
 })

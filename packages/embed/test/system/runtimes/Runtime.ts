@@ -1,11 +1,12 @@
 /** Bundles, starts and prepares servers in other runtimes than that of the tests. */
 import { build, type BuildOptions } from "esbuild"
-import { execFileSync, spawn } from "node:child_process"
+import { spawn } from "node:child_process"
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Embedding } from "@startlist/test-support/EmbeddedServer"
 import { patience } from "@startlist/test-support/Patience"
+import { outputOf } from "@startlist/test-support/RunProgram"
 import type { Prepare } from "./Prepare.ts"
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url))
@@ -32,15 +33,15 @@ const bundled = {
 } as const satisfies BuildOptions
 
 /** The binary. The first use downloads it. */
-const binaryOf = (name: string): string =>
-  execFileSync(process.execPath, [here("../../../../../tools/scripts/runtimes.mjs"), name], { encoding: "utf8" }).trim()
+const binaryOf = async (name: string): Promise<string> =>
+  (await outputOf(process.execPath, [here("../../../../../tools/scripts/runtimes.mjs"), name])).trim()
 
 /** The port that a runtime prints: workerd on descriptor 3, the servers themselves on stdout. */
 const portOf = /(?:"port":|127\.0\.0\.1:)(\d+)[\s}]/
 
 /** Starts the server. Returns its origin, and a function that stops it. */
 const launch = async ({ args, name }: Runtime, cwd: string) => {
-  const child = spawn(binaryOf(name), args, { cwd, stdio: ["ignore", "pipe", "pipe", "pipe"] })
+  const child = spawn(await binaryOf(name), args, { cwd, stdio: ["ignore", "pipe", "pipe", "pipe"] })
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()))
   let said = ""
   const origin = await new Promise<string>((resolve, reject) => {

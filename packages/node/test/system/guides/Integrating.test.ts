@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
-import { spawn, spawnSync } from "node:child_process"
+import { spawn } from "node:child_process"
 import { createServer } from "node:http"
 import { copyFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -19,6 +19,7 @@ import { athleteStatus, consent, obtainTokens, revealSigningSecret, subscribe } 
 import { changeRegistration, createRegistration, operate, type Person } from "@startlist/test-support/Operator"
 import { makeService, type Service } from "@startlist/test-support/ServiceProcess"
 import { eventually } from "@startlist/test-support/Eventually"
+import { succeeds } from "@startlist/test-support/RunProgram"
 import { freePort } from "@startlist/test-support/FreePort"
 import * as Guide from "./support/Guide.ts"
 
@@ -322,7 +323,7 @@ const python = (environment: Readonly<Record<string, string>>): Effect.Effect<Mo
     }
   })
 
-const hasPython = spawnSync("python3", ["-c", "import sqlite3"]).status === 0
+const hasPython = succeeds("python3", "-c", "import sqlite3")
 
 describe(page, () => {
   const application = fileOf("app.mjs")

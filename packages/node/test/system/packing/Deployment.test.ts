@@ -4,12 +4,12 @@
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { parse } from "yaml"
 import * as Configuration from "../../../src/settings/Configuration.ts"
 import { repository } from "@startlist/test-support/CleanCopy"
+import { isInstalled, runProgram } from "@startlist/test-support/RunProgram"
 
 const read = (path: string): string => readFileSync(join(repository, path), "utf8")
 
@@ -102,7 +102,6 @@ describe("the proxy", () => {
 describe.each(["startlist", "startlist@"])("the systemd unit %s", (unit) => {
   const path = join(repository, `packaging/${unit}.service`)
   const text = readFileSync(path, "utf8")
-  const isThere = spawnSync("systemd-analyze", ["--version"]).status === 0
 
   it("has its own user and can write only its data folder", () => {
     for (const line of ["DynamicUser=yes", "ProtectSystem=strict", "NoNewPrivileges=yes"]) {
@@ -114,12 +113,12 @@ describe.each(["startlist", "startlist@"])("the systemd unit %s", (unit) => {
     for (const name of names.filter((one) => one !== "NODE_ENV")) expect(configured, name).toContain(name)
   })
 
-  it.skipIf(!isThere)("is valid and hardened (needs systemd-analyze)", () => {
-    const verified = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" })
+  it.skipIf(!isInstalled("systemd-analyze"))("is valid and hardened (needs systemd-analyze)", async () => {
+    const verified = await runProgram("systemd-analyze", ["verify", path])
     // The program need not be installed on this machine.
     const found = verified.stderr.split("\n").filter((line) => line !== "" && !line.includes("is not executable"))
     expect(found.filter((line) => line.includes(`/${unit}`) || line.startsWith(unit))).toEqual([])
-    const judged = spawnSync("systemd-analyze", ["security", "--offline=true", path], { encoding: "utf8" })
+    const judged = await runProgram("systemd-analyze", ["security", "--offline=true", path])
     const exposure = /exposure level for startlist\S*\.service: ([\d.]+)/.exec(judged.stdout)?.[1]
     expect(Number(exposure)).toBeLessThan(2)
   })

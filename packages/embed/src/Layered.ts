@@ -19,7 +19,7 @@ export const make = async (options: Given, parts: Parts): Promise<Startlist> => 
   const { bound, checked, common } = await assemble(
     options,
     parts,
-    (handler) => Effect.all({ guard: NodeHttp.guard, listener: NodeHttp.listener(handler, limits) })
+    (handler, check) => Effect.all({ guard: NodeHttp.guardWith(check), listener: NodeHttp.listener(handler, limits) })
   )
   const listener: RequestListener = bound.listener
   return {

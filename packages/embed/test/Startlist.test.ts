@@ -1,10 +1,10 @@
 /** The promise-based API: plain values, and nothing of Effect. */
-import { Memory } from "@startlist/core"
+import { Grant, Memory } from "@startlist/core"
 import { Startlist } from "@startlist/embed"
 import * as Layered from "@startlist/embed/Layered"
 import { NodeSecrets } from "@startlist/http"
 import { ScriptedCallbacks } from "@startlist/testing"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
 import { afterEach, describe, expect, expectTypeOf, it, vi } from "vitest"
 import { send } from "../../http/test/support/BindingLaws.ts"
@@ -168,6 +168,51 @@ describe("Startlist.make", () => {
     await closed
     expect(ended).toEqual(["request", "close"])
     expect([(await request).status, await call]).toEqual([303, expect.objectContaining({ field: "owner_id" })])
+  })
+
+  it("completes checks of the server's own routes before it closes, and answers later ones with 503", async () => {
+    let asked = 0
+    let answered = Promise.resolve()
+    let answer = (): void => {}
+    const slow = Layer.map(Memory.layer, (stores) => {
+      const grants = Context.get(stores, Grant.GrantStore)
+      return Context.add(stores, Grant.GrantStore, {
+        ...grants,
+        find: (...given) => {
+          asked++
+          return Effect.zipRight(Effect.promise(() => answered), grants.find(...given))
+        }
+      })
+    })
+    const startlist = await Layered.make(defaults, { ...parts, stores: slow })
+    const token = await connect(startlist, await register(startlist), "alice@club.example")
+    asked = 0
+    answered = new Promise((resolve) => {
+      answer = resolve
+    })
+    const route = startlist.guardHandler({ scopes: ["read"] }, (_, { userId }) => Response.json(userId))
+    const listener = startlist.guardListener({}, (_, response) => void response.end("8"))
+    await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+      const port = yield* listen((request, response) => void listener(request, response))
+      const headers = { authorization: `Bearer ${token}` }
+      const ask = () => [
+        route(new Request("https://club.example/results", { headers })),
+        fetch(`http://127.0.0.1:${port}/results`, { headers })
+      ]
+      const before = ask()
+      yield* Effect.promise(() => vi.waitFor(() => expect(asked).toBe(2)))
+      let isClosed = false
+      const closed = startlist.close().then(() => {
+        isClosed = true
+      })
+      const after = yield* Effect.promise(() => Promise.all(ask()))
+      expect(after.map(({ status }) => status)).toEqual([503, 503])
+      expect(isClosed).toBe(false)
+      answer()
+      yield* Effect.promise(() => closed)
+      const texts = before.map(async (response) => (await response).text())
+      expect(yield* Effect.promise(() => Promise.all(texts))).toEqual(["8", "8"])
+    })))
   })
 
   it("closes while a function of the server never answers, after the time limit", async () => {

@@ -137,22 +137,22 @@ export type NodeGuard = <Incoming extends IncomingMessage, Outgoing extends Serv
   handle: GuardedListener<Incoming, Outgoing>
 ) => (incoming: Incoming, outgoing: Outgoing) => Promise<void>
 
-/** Makes the guard. */
-export const guard: Effect.Effect<NodeGuard, never, OAuth | FailureLimit> = Effect.gen(function*() {
-  const check = yield* Guard.make
-  const runPromise = Runtime.runPromise(yield* Effect.runtime<never>())
-  return <Incoming extends IncomingMessage, Outgoing extends ServerResponse>(
+/** Makes the guard from a check of tokens. */
+export const guardWith = (check: Guard.Check): Effect.Effect<NodeGuard> =>
+  Effect.map(Effect.runtime<never>(), (runtime) =>
+  <Incoming extends IncomingMessage, Outgoing extends ServerResponse>(
     requirement: Guard.Requirement,
     handle: GuardedListener<Incoming, Outgoing>
   ) =>
   async (incoming: Incoming, outgoing: Outgoing) => {
     const refusal = RequestHead.refusalOf(incoming.rawHeaders)
     if (refusal !== undefined) return write(outgoing, ApiResponse.refused(refusal))
-    const { access, refused } = await runPromise(check(incoming, requirement))
+    const { access, refused } = await Runtime.runPromise(runtime)(check(incoming, requirement))
     if (access === undefined) write(outgoing, refused)
     else await handle(incoming, outgoing, access)
-  }
-})
+  })
+
+export const guard: Effect.Effect<NodeGuard, never, OAuth | FailureLimit> = Effect.flatMap(Guard.make, guardWith)
 
 /**
  * The same from layers, for a server without Effect: builds them, and releases them with `dispose`. A worker among them

@@ -103,15 +103,15 @@ export type WebGuard = (
   handle: (request: Request, access: BearerAccess) => Response | Promise<Response>
 ) => (request: Request) => Promise<Response>
 
-/** Makes the guard. */
-export const guard: Effect.Effect<WebGuard, never, OAuth | FailureLimit> = Effect.gen(function*() {
-  const check = yield* Guard.make
-  const runPromise = Runtime.runPromise(yield* Effect.runtime<never>())
-  return (requirement, handle) => async (request) => {
-    const { access, refused } = await runPromise(check({ headers: Object.fromEntries(request.headers) }, requirement))
+/** Makes the guard from a check of tokens. */
+export const guardWith = (check: Guard.Check): Effect.Effect<WebGuard> =>
+  Effect.map(Effect.runtime<never>(), (runtime) => (requirement, handle) => async (request) => {
+    const checked = check({ headers: Object.fromEntries(request.headers) }, requirement)
+    const { access, refused } = await Runtime.runPromise(runtime)(checked)
     return access === undefined ? toResponse(refused) : handle(request, access)
-  }
-})
+  })
+
+export const guard: Effect.Effect<WebGuard, never, OAuth | FailureLimit> = Effect.flatMap(Guard.make, guardWith)
 
 /**
  * The same from layers, for a server without Effect: builds them, and releases them with `dispose`. A worker among them

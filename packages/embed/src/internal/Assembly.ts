@@ -122,11 +122,11 @@ interface Assembled<Bound> {
   readonly checked: (requirement: Requirement, handle: unknown) => Requirement
 }
 
-/** The shared part of every binding, and the result of `bind` for the mounted handler. */
+/** The shared part of every binding, and the result of `bind` for the mounted handler and the check of tokens. */
 export const assemble = async <Bound>(
   options: WebOptions,
   parts: Parts,
-  bind: (handler: Handler) => Effect.Effect<Bound, never, Provided>
+  bind: (handler: Handler, check: Guard.Check) => Effect.Effect<Bound, never, Provided>
 ): Promise<Assembled<Bound>> => {
   const runtime = ManagedRuntime.make(layerOf(options, parts))
   const draining = Draining.make()
@@ -145,13 +145,14 @@ export const assemble = async <Bound>(
   const mounting = await mounted(options)
   const made = Effect.gen(function*() {
     const handler = Draining.handler(yield* mounting, draining)
+    const check = Draining.check(yield* Guard.make, draining)
     return {
       calls: yield* Binding.make(run),
-      check: yield* Guard.make,
+      check,
       consents: yield* Consent.make(run),
-      guardHandler: yield* WebHttp.guard,
+      guardHandler: yield* WebHttp.guardWith(check),
       handler: yield* WebHttp.handler(handler, timeoutOf(options)),
-      bound: yield* bind(handler)
+      bound: yield* bind(handler, check)
     }
   })
   const exit = await runtime.runPromiseExit(made)

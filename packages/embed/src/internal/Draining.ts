@@ -1,5 +1,7 @@
 /** Work in progress, which `close` completes. */
 import * as Effect from "effect/Effect"
+import { refused } from "@startlist/http/api/ApiResponse"
+import type { Check } from "@startlist/http/Guard"
 import type { Handler } from "@startlist/http/Http"
 import { Busy } from "@startlist/http/Refusal"
 
@@ -36,6 +38,10 @@ export const make = (): Draining => {
       })
   }
 }
+
+/** A check of tokens that answers with 503 after `drain`. */
+export const check = (judge: Check, { during, isClosing }: Draining): Check => (...given) =>
+  isClosing() ? Effect.succeed({ refused: refused(new Busy()) }) : during(judge(...given))
 
 /** A handler that answers requests after `drain` with 503. */
 export const handler = (answer: Handler, { during, isClosing }: Draining): Handler =>

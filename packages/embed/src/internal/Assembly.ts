@@ -21,7 +21,6 @@ import { layerWith as layerChecks } from "@startlist/http/ImportedSecrets"
 import * as Mount from "@startlist/http/Mount"
 import * as Protocol from "@startlist/http/Protocol"
 import * as WebHttp from "@startlist/http/WebHttp"
-import { asked } from "./Asked.ts"
 import * as Binding from "./Binding.ts"
 import * as Consent from "./Consents.ts"
 import { callable, demand, value } from "./Check.ts"
@@ -31,7 +30,6 @@ import * as Draining from "./Draining.ts"
 import * as Failure from "./Failure.ts"
 import * as Given from "./Given.ts"
 import * as Log from "./Log.ts"
-import type { Run } from "./Run.ts"
 import type { Endpoints, ImportedSecrets, Requirement, WebOptions, WebStartlist } from "./Options.ts"
 
 /** The layers that differ between runtimes. */
@@ -67,11 +65,14 @@ const mounted = async (options: WebOptions) => {
 const layerUsers = (findUser: WebOptions["findUser"]): Layer.Layer<CoreUser.UserStore> =>
   Layer.succeed(CoreUser.UserStore, {
     find: (id) =>
-      Effect.map(asked("findUser", () => findUser(id)), (found) =>
-        Option.map(Option.fromNullable(found), (user) => {
-          demand(value(`the user ${id}`, () => user.id === id), user, "findUser()")
-          return Convert.fromUser(user, "findUser()")
-        }))
+      Effect.map(
+        Failure.asked("findUser", () => findUser(id)),
+        (found) =>
+          Option.map(Option.fromNullable(found), (user) => {
+            demand(value(`the user ${id}`, () => user.id === id), user, "findUser()")
+            return Convert.fromUser(user, "findUser()")
+          })
+      )
   })
 
 /** The checks of imported secrets, with the counters of failures that the endpoints have. */
@@ -130,12 +131,7 @@ export const assemble = async <Bound>(
 ): Promise<Assembled<Bound>> => {
   const runtime = ManagedRuntime.make(layerOf(options, parts))
   const draining = Draining.make()
-  const run: Run = async (effect) => {
-    if (draining.isClosing()) throw new Error("Startlist is closed")
-    const exit = await runtime.runPromiseExit(draining.during(effect))
-    if (Exit.isSuccess(exit)) return exit.value
-    throw Failure.toError(exit.cause, "Startlist could not answer: ")
-  }
+  const run = Draining.runner(draining, runtime)
   const checkRequirement = Checks.requirement(options.resources)
   const checked = (requirement: Requirement, handle: unknown): Requirement => {
     demand(checkRequirement, requirement, "requirement")

@@ -24,7 +24,7 @@ import * as Checks from "./Checks.ts"
 import * as Convert from "./Convert.ts"
 import * as Importing from "./Importing.ts"
 import type * as Plain from "./Plain.ts"
-import type { Run } from "./Run.ts"
+import type { Run } from "./Draining.ts"
 
 const notFound = { ok: false, reason: "not_found" } as const
 

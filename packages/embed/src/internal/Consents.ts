@@ -9,7 +9,7 @@ import { header, type Request, type Response } from "@startlist/http/Http"
 import { read } from "@startlist/http/Parameters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Run } from "./Run.ts"
+import type { Run } from "./Draining.ts"
 import type { Consents, NotAnswered, SentBack } from "./Calls.ts"
 import * as Convert from "./Convert.ts"
 

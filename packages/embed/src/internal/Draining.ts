@@ -1,9 +1,13 @@
 /** Work in progress, which `close` completes. */
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as ManagedRuntime from "effect/ManagedRuntime"
+import type { StoreError } from "@startlist/core/Store"
 import { refused } from "@startlist/http/api/ApiResponse"
 import type { Check } from "@startlist/http/Guard"
 import type { Handler } from "@startlist/http/Http"
 import { Busy } from "@startlist/http/Refusal"
+import * as Failure from "./Failure.ts"
 
 export interface Draining {
   readonly isClosing: () => boolean
@@ -38,6 +42,18 @@ export const make = (): Draining => {
       })
   }
 }
+
+/** Runs an effect as a promise, which rejects while the store is unavailable. */
+export type Run = <A>(effect: Effect.Effect<A, StoreError>) => Promise<A>
+
+/** Runs calls of the server. They reject after `drain`. */
+export const runner =
+  ({ during, isClosing }: Draining, runtime: ManagedRuntime.ManagedRuntime<never, unknown>): Run => async (effect) => {
+    if (isClosing()) throw new Error("Startlist is closed")
+    const exit = await runtime.runPromiseExit(during(effect))
+    if (Exit.isSuccess(exit)) return exit.value
+    throw Failure.toError(exit.cause, "Startlist could not answer: ")
+  }
 
 /** A check of tokens that answers with 503 after `drain`. */
 export const check = (judge: Check, { during, isClosing }: Draining): Check => (...given) =>

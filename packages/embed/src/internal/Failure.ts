@@ -1,7 +1,9 @@
-/** Errors for callers of promises, in place of failures of Effect: a sentence, and the error behind it. */
+/** Errors on the way between a server and Effect: those of its functions, and those for callers of promises. */
 import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
 import { StoreError } from "@startlist/core/Store"
 import { WrongValue } from "./Check.ts"
+import type { MaybePromise } from "./Options.ts"
 
 /** Whether it is an error of our own or of Effect, which callers must not see. */
 const isInternal = (error: unknown): error is { readonly cause?: unknown } =>
@@ -27,3 +29,17 @@ export const toError = (cause: Cause.Cause<unknown>, prefix = ""): Error => {
   const error = Cause.squash(cause)
   return new Error(prefix + reasonOf(error), error instanceof WrongValue ? {} : { cause: behind(error) })
 }
+
+/** A function of the server threw, or its promise was rejected. The cause is its error. */
+class FunctionFailed extends Error {
+  readonly _tag = "FunctionFailed"
+}
+
+/** The answer of a function of the server. If it fails, a store counts as unavailable: requests are answered with 503. */
+export const asked = <A>(name: string, ask: () => MaybePromise<A>): Effect.Effect<A, StoreError> =>
+  Effect.tryPromise({
+    // Not inside our own call, whose frames say nothing to the server.
+    try: () => Promise.resolve().then(ask),
+    catch: (cause) =>
+      new StoreError({ cause: new FunctionFailed(`the server's function \`${name}\` failed`, { cause }) })
+  })

@@ -9,7 +9,7 @@ import { ImportStore } from "@startlist/core/ImportStore"
 import type { Calls } from "./Calls.ts"
 import { demand } from "./Check.ts"
 import * as Checks from "./Checks.ts"
-import type { Run } from "./Run.ts"
+import type { Run } from "./Draining.ts"
 
 /** The services of an import, besides the optional `ImportStore`. */
 export type Ports = Exclude<Effect.Effect.Context<ReturnType<typeof Import.make>>, ImportStore>

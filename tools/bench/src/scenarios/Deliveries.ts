@@ -99,8 +99,8 @@ and complete in batches of 500. The limit posts from a list in memory, with undi
       title: "Events posted and recorded",
       contenders: Runtime.place(programs).map(contender),
       goals: Runtime.goals(programs, [
-        { than: "graphile-worker", atLeast: 1.15 },
-        { than: "pg-boss", atLeast: 1.5 },
+        { than: "graphile-worker", atLeast: 1.05 },
+        { than: "pg-boss", atLeast: 1.05 },
         { than: bare, atLeast: 0.48 }
       ])
     }, effort)

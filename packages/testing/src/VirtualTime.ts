@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Random from "effect/Random"
 import * as Runtime from "effect/Runtime"
+import { turn } from "./internal/eventLoop.ts"
 import { abandon, currentNode, SeededScheduler } from "./internal/seededScheduler.ts"
 import { VirtualClock } from "./internal/virtualClock.ts"
 
@@ -58,14 +59,17 @@ export const run = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   options: Options
 ): Effect.Effect<A, E, Exclude<R, VirtualTime>> =>
-  Effect.flatMap(Effect.runtime<Exclude<R, VirtualTime>>(), (runtime) =>
+  // Many runs would otherwise let no timer of the process fire, such as the time-out of a test runner.
+  Effect.flatMap(Effect.zipRight(turn, Effect.runtime<Exclude<R, VirtualTime>>()), (runtime) =>
     Effect.async<A, E>((resume) => {
       const realTime = Clock.make()
       const clock = new VirtualClock(options.startsAt ?? 1_893_456_000_000)
       let isDriving = false
       let result: Exit.Exit<A, E> | undefined
       const scheduler = new SeededScheduler(options, () => {
-        if (!isDriving) drive()
+        if (!isDriving) {
+          drive()
+        }
       })
       const maxSteps = options.maxSteps ?? 20_000_000
 
@@ -76,8 +80,12 @@ export const run = <A, E, R>(
       const drive = () => {
         isDriving = true
         while (result === undefined) {
-          if (scheduler.steps > maxSteps) return stuck(`no end after ${maxSteps} steps`)
-          if (scheduler.step()) continue
+          if (scheduler.steps > maxSteps) {
+            return stuck(`no end after ${maxSteps} steps`)
+          }
+          if (scheduler.step()) {
+            continue
+          }
           if (scheduler.outside.size > 0) {
             isDriving = false
             return
@@ -93,7 +101,8 @@ export const run = <A, E, R>(
       }
 
       const control = VirtualTime.of({
-        startNode: (name, clockOffset = 0) => Effect.sync(() => ({ name, clockOffset, isAlive: true })),
+        startNode: (name, clockOffset = 0) =>
+          Effect.sync(() => ({ name, clockOffset, isAlive: true })),
         // From the true time: an effect on another node must not inherit this node's offset.
         on: (node) => (effect) =>
           effect.pipe(
@@ -131,8 +140,7 @@ export const run = <A, E, R>(
       fiber.addObserver((exit) => {
         result = exit
       })
-      // Many runs would otherwise let no timer of the process fire, such as the time-out of a test runner.
-      setImmediate(drive)
+      drive()
       return Effect.asVoid(Effect.sync(() => fiber.unsafeInterruptAsFork(fiber.id())))
     }))
 

@@ -1,7 +1,7 @@
 import { it } from "@effect/vitest"
 import { VirtualTime } from "@startlist/testing"
 import { Effect } from "effect"
-import { expect } from "vitest"
+import { expect, vi } from "vitest"
 
 it.live("the event loop turns before each run", () =>
   Effect.gen(function*() {
@@ -12,3 +12,14 @@ it.live("the event loop turns before each run", () =>
       expect(turns).toBe(runs + 1)
     }
   }))
+
+it("also under fake timers", async () => {
+  vi.useFakeTimers()
+  try {
+    expect(await Effect.runPromise(VirtualTime.run(Effect.as(Effect.sleep("1 day"), "slept"), { seed: 1 }))).toBe(
+      "slept"
+    )
+  } finally {
+    vi.useRealTimers()
+  }
+})

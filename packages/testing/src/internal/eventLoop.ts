@@ -2,6 +2,9 @@
 import * as Effect from "effect/Effect"
 import { MixedScheduler, type Task } from "effect/Scheduler"
 
+/** Those of Node, also under the fake timers of a test runner. */
+const { clearImmediate, setImmediate } = globalThis
+
 /** One turn of the event loop. Statements of a database are sent and answered between turns. */
 export const turn = Effect.async<void>((resume) => {
   const immediate = setImmediate(() => resume(Effect.void))

@@ -54,12 +54,11 @@ export interface Options {
   readonly maxSteps?: number
 }
 
-/** Runs `effect` to its end in virtual time. */
+/** Runs `effect` to its end in virtual time. The event loop turns before, so that timers of the process fire between runs. */
 export const run = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   options: Options
 ): Effect.Effect<A, E, Exclude<R, VirtualTime>> =>
-  // Many runs would otherwise let no timer of the process fire, such as the time-out of a test runner.
   Effect.flatMap(Effect.zipRight(turn, Effect.runtime<Exclude<R, VirtualTime>>()), (runtime) =>
     Effect.async<A, E>((resume) => {
       const realTime = Clock.make()
@@ -67,9 +66,7 @@ export const run = <A, E, R>(
       let isDriving = false
       let result: Exit.Exit<A, E> | undefined
       const scheduler = new SeededScheduler(options, () => {
-        if (!isDriving) {
-          drive()
-        }
+        if (!isDriving) drive()
       })
       const maxSteps = options.maxSteps ?? 20_000_000
 
@@ -80,12 +77,8 @@ export const run = <A, E, R>(
       const drive = () => {
         isDriving = true
         while (result === undefined) {
-          if (scheduler.steps > maxSteps) {
-            return stuck(`no end after ${maxSteps} steps`)
-          }
-          if (scheduler.step()) {
-            continue
-          }
+          if (scheduler.steps > maxSteps) return stuck(`no end after ${maxSteps} steps`)
+          if (scheduler.step()) continue
           if (scheduler.outside.size > 0) {
             isDriving = false
             return
@@ -101,8 +94,7 @@ export const run = <A, E, R>(
       }
 
       const control = VirtualTime.of({
-        startNode: (name, clockOffset = 0) =>
-          Effect.sync(() => ({ name, clockOffset, isAlive: true })),
+        startNode: (name, clockOffset = 0) => Effect.sync(() => ({ name, clockOffset, isAlive: true })),
         // From the true time: an effect on another node must not inherit this node's offset.
         on: (node) => (effect) =>
           effect.pipe(

@@ -59,8 +59,10 @@ export const run = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   options: Options
 ): Effect.Effect<A, E, Exclude<R, VirtualTime>> =>
-  Effect.flatMap(Effect.zipRight(turn, Effect.runtime<Exclude<R, VirtualTime>>()), (runtime) =>
-    Effect.async<A, E>((resume) => {
+  Effect.gen(function*() {
+    yield* turn
+    const runtime = yield* Effect.runtime<Exclude<R, VirtualTime>>()
+    return yield* Effect.async<A, E>((resume) => {
       const realTime = Clock.make()
       const clock = new VirtualClock(options.startsAt ?? 1_893_456_000_000)
       let isDriving = false
@@ -134,7 +136,8 @@ export const run = <A, E, R>(
       })
       drive()
       return Effect.asVoid(Effect.sync(() => fiber.unsafeInterruptAsFork(fiber.id())))
-    }))
+    })
+  })
 
 /** A clock that is `millis` ahead of another. Sleeps are as long as before. */
 const offsetBy = (clock: Clock.Clock, millis: number): Clock.Clock => ({

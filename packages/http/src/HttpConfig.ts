@@ -77,3 +77,16 @@ export const originOf = ({ authUrl }: Pick<HttpConfig.Service, "authUrl">): stri
 /** Path of the metadata. The path of the issuer follows the well-known one (RFC 8414 §3.1). */
 export const metadataPath = ({ authUrl, issuer }: Pick<HttpConfig.Service, "authUrl" | "issuer">): string =>
   `/.well-known/oauth-authorization-server${partsOf(Option.getOrElse(issuer, () => authUrl))[1]}`
+
+/** The path below which the metadata of protected resources are: that of the service itself has this path. */
+export const resourceMetadataRoot = "/.well-known/oauth-protected-resource"
+
+/** Path of the metadata of a resource. The path of the resource follows the well-known one (RFC 9728 §3.1). */
+export const resourceMetadataPath = ({ url }: Pick<Resource, "url">): string => {
+  const [, path] = partsOf(url)
+  return path === "/" ? resourceMetadataRoot : `${resourceMetadataRoot}${path}`
+}
+
+/** URL of the metadata of a resource. */
+export const resourceMetadataUrl = (resource: Pick<Resource, "url">): string =>
+  partsOf(resource.url)[0] + resourceMetadataPath(resource)

@@ -4,8 +4,7 @@ import * as Effect from "effect/Effect"
 import type { Handler, Request } from "./Http.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Router from "./Router.ts"
-import { basePath, HttpConfig, metadataPath } from "./HttpConfig.ts"
-import * as ProtectedResource from "./ProtectedResource.ts"
+import { basePath, HttpConfig, metadataPath, resourceMetadataRoot } from "./HttpConfig.ts"
 
 export declare namespace MountedPaths {
   export interface Service {
@@ -78,7 +77,7 @@ const wellKnown = "/.well-known/oauth-authorization-server"
 const below = (prefix: string, metadata: string, router: Handler, notFound: Handler): Handler => {
   const after = (path: string): string | undefined => {
     if (path === metadata) return wellKnown
-    if (`${path}/`.startsWith(`${ProtectedResource.wellKnown}/`)) return path
+    if (`${path}/`.startsWith(`${resourceMetadataRoot}/`)) return path
     if (path === prefix) return "/"
     return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined
   }

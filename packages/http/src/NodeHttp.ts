@@ -1,10 +1,12 @@
 /**
- * The binding to `node:http`: reads a request, runs the handler, writes its response.
+ * The binding to `node:http`: reads requests, one after the other on a connection, runs the handler, writes its responses.
  *
  * Not the server of `@effect/platform`: its request, span and response take 70 to 200 µs, several times as long as a refresh.
  */
 import { Buffer } from "node:buffer"
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+import type { Duplex } from "node:stream"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -16,10 +18,8 @@ import * as ApiResponse from "./api/ApiResponse.ts"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import type { FailureLimit } from "./FailureLimit.ts"
 import * as Guard from "./Guard.ts"
-import { answerInvalid, lingering, makeTurns } from "./internal/connections.ts"
 import { type Complete, makeRunner, start as startLayers } from "./internal/fiberRuntime.ts"
-import { hasBody, readBody } from "./internal/boundedBody.ts"
-import * as RequestHead from "./internal/requestHead.ts"
+import * as Incoming from "./internal/incoming.ts"
 import { type Handler, hasContent, maxHeaders, type Request, type Response } from "./Http.ts"
 import { Busy, type Refusal } from "./Refusal.ts"
 import { HttpConfig } from "./HttpConfig.ts"
@@ -107,13 +107,12 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
     }
 
     const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-      if (incoming.readableEnded && hasBody(incoming)) {
-        log(RequestHead.readBefore)
+      if (incoming.readableEnded && Incoming.hasBody(incoming)) {
+        log(Incoming.readBefore)
         return write(outgoing, broken)
       }
-      readBody(incoming, timeout, {
-        onBody: (body, refusal = RequestHead.refusalOf(incoming.rawHeaders)) =>
-          handle(incoming, outgoing, body, refusal),
+      Incoming.readBody(incoming, timeout, {
+        onBody: (body, refusal = Incoming.refusalOf(incoming.rawHeaders)) => handle(incoming, outgoing, body, refusal),
         onTimeout: () => write(outgoing, tooLate)
       })
     }
@@ -145,7 +144,7 @@ export const guardWith = (check: Guard.Check): Effect.Effect<NodeGuard> =>
     handle: GuardedListener<Incoming, Outgoing>
   ) =>
   async (incoming: Incoming, outgoing: Outgoing) => {
-    const refusal = RequestHead.refusalOf(incoming.rawHeaders)
+    const refusal = Incoming.refusalOf(incoming.rawHeaders)
     if (refusal !== undefined) return write(outgoing, ApiResponse.refused(refusal))
     const { access, refused } = await Runtime.runPromise(runtime)(check(incoming, requirement))
     if (access === undefined) write(outgoing, refused)
@@ -209,9 +208,9 @@ const closing = (response: Response): Response => ({
   headers: { ...response.headers, connection: "close" }
 })
 
-const tooLate = closing(RequestHead.tooLate)
-const tooSlow = closing(RequestHead.tooSlow)
-const broken = closing(RequestHead.broken)
+const tooLate = closing(Incoming.tooLate)
+const tooSlow = closing(Incoming.tooSlow)
+const broken = closing(Incoming.broken)
 const busy = new Busy()
 
 const toRequest = (
@@ -220,7 +219,7 @@ const toRequest = (
   address: string,
   refusal: Refusal | undefined
 ): Request => {
-  const { path, query } = RequestHead.parseTarget(targetOf(incoming))
+  const { path, query } = Incoming.parseTarget(targetOf(incoming))
   const request = { method: incoming.method ?? "GET", path, query, headers: incoming.headers, body, address }
   return refusal === undefined ? request : { ...request, refusal }
 }
@@ -233,7 +232,7 @@ const targetOf = (incoming: IncomingMessage): string =>
 const write = (outgoing: ServerResponse, { body, headers, status }: Response, wait = lingering): void => {
   if (outgoing.headersSent || outgoing.destroyed) return
   const length = headers["content-length"] ?? (hasContent(status) ? Buffer.byteLength(body) : undefined)
-  const cut = !outgoing.req.complete && hasBody(outgoing.req)
+  const cut = !outgoing.req.complete && Incoming.hasBody(outgoing.req)
   const all: Record<string, string | number | Array<string>> = {}
   for (const name in headers) {
     const value = headers[name]
@@ -262,4 +261,84 @@ const writeLast = (outgoing: ServerResponse, body: Response["body"], wait: numbe
   incoming.on("close", end).pause()
   outgoing.flushHeaders()
   outgoing.write(body)
+}
+
+/** Maximum number of pipelined requests that wait in this process. Each takes about 2 KB. */
+const maxWaiting = 1024
+
+/**
+ * Makes a function that calls `serve` when all requests before this one on its connection have been answered (RFC 9112
+ * §9.3.2). It closes a connection on which too many wait.
+ */
+const makeTurns = () => {
+  const waiting = new WeakMap<Socket, number>()
+  let total = 0
+
+  const add = (socket: Socket, change: number): void => {
+    total += change
+    waiting.set(socket, (waiting.get(socket) ?? 0) + change)
+  }
+
+  return ({ socket }: IncomingMessage, outgoing: ServerResponse, serve: () => void): void => {
+    // Node assigns a response its socket after the previous response.
+    if (outgoing.socket !== null) return serve()
+    if (socket.destroyed) return
+    if (total >= maxWaiting) {
+      socket.destroy()
+      return
+    }
+    if (!waiting.has(socket)) socket.once("close", () => add(socket, -(waiting.get(socket) ?? 0)))
+    add(socket, 1)
+    outgoing.once("socket", () => {
+      add(socket, -1)
+      serve()
+    })
+  }
+}
+
+/** Time in milliseconds for the client to read the answer: closing immediately would reset the connection (RFC 9112 §9.6). */
+const lingering = 2_000
+
+const statuses: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: "413 Content Too Large",
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout"
+}
+
+const closeWith = (socket: Duplex, code = ""): void => {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const timer = setTimeout(() => socket.destroy(), lingering)
+  socket.once("close", () => clearTimeout(timer))
+  socket.end(`HTTP/1.1 ${statuses[code] ?? "400 Bad Request"}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+}
+
+/**
+ * Answers invalid HTTP and slow requests, and then closes the connection. Without this, Node closes it immediately,
+ * even during the response to an earlier request.
+ */
+const answerInvalid = (server: Server): void => {
+  const latest = new WeakMap<Duplex, ServerResponse>()
+  const invalid = new WeakSet<Duplex>()
+
+  const answerInTurn = (socket: Duplex, code?: string): void => {
+    const last = latest.get(socket)
+    if (last === undefined || last.writableFinished || socket.destroyed) return closeWith(socket, code)
+    if (last.req.complete || last.headersSent) last.once("close", () => closeWith(socket, code))
+    // The body of this request is invalid, so this is its response.
+    else if (last.socket === null) last.once("socket", () => answerInTurn(socket, code))
+    else closeWith(socket, code)
+  }
+
+  server.prependListener("request", ({ socket }, response) => {
+    latest.set(socket, response)
+  })
+  server.on("clientError", ({ code }: NodeJS.ErrnoException, socket) => {
+    // Node also reports each later piece.
+    if (invalid.has(socket)) return
+    invalid.add(socket)
+    answerInTurn(socket, code)
+  })
 }

@@ -1,19 +1,32 @@
 /** Secrets from the operating system, and tokens derived from the master key, by `node:crypto`. */
 import { Buffer } from "node:buffer"
-import { hash, hkdfSync, randomBytes, randomFillSync, timingSafeEqual } from "node:crypto"
-import * as Either from "effect/Either"
-import * as Effect from "effect/Effect"
+import { createHmac, hash, hkdfSync, randomBytes, randomFillSync, timingSafeEqual } from "node:crypto"
 import * as Layer from "effect/Layer"
-import * as Redacted from "effect/Redacted"
-import * as MasterKey from "@startlist/core/MasterKey"
-import { Fingerprint, prefixes, Secrets, type TokenKey } from "@startlist/core/Secrets"
-import { unsafeBrand } from "@startlist/core/Store"
-import { makeHmac } from "./internal/hmac.ts"
-import { makeTokenKey } from "./internal/tokenKey.ts"
+import type * as MasterKey from "@startlist/core/MasterKey"
+import { Secrets } from "@startlist/core/Secrets"
+import { fromKeys, type Runtime, size, withDrawnKey } from "./internal/secrets.ts"
 
-/** 256 bits. */
-const size = 32
-const saltSize = 16
+/** With the master key of the installation: the same on every node, and the one that seals signing secrets. */
+export const layerWith = (keys: MasterKey.MasterKeys): Layer.Layer<Secrets, MasterKey.InvalidKey> =>
+  Layer.suspend(() => Layer.effect(Secrets, fromKeys(makeRuntime(), keys)))
+
+/**
+ * With a random key, for one process and stores in memory. After a restart, and on other nodes, replaced refresh tokens
+ * are unknown instead of replayed, and repeated requests are refused.
+ */
+export const layerDrawn: Layer.Layer<Secrets> = Layer.sync(Secrets, () => withDrawnKey(makeRuntime()))
+
+const makeRuntime = (): Runtime => ({
+  drawBytes: randomBytes,
+  draw: makePool(128 * size),
+  hash: (text) => hash("sha256", text, "base64url"),
+  hmacFor: (master, info) => makeHmac(new Uint8Array(hkdfSync("sha256", master, "", info, size))),
+  // A tag that is not ASCII has more bytes, and is invalid.
+  isSame: (one, other) => {
+    const bytes = Buffer.from(other)
+    return bytes.length === one.length && timingSafeEqual(Buffer.from(one), bytes)
+  }
+})
 
 /** Draws random bytes in bulk, since a system call costs more than the bytes. Used bytes are wiped. */
 const makePool = (bytes: number) => {
@@ -31,36 +44,25 @@ const makePool = (bytes: number) => {
   }
 }
 
-/** One HKDF (RFC 5869) of the master key for each purpose. A tag that is not ASCII has more bytes, and is invalid. */
-const makeKey = (master: Uint8Array): TokenKey =>
-  makeTokenKey({
-    hmacFor: (info) => makeHmac(new Uint8Array(hkdfSync("sha256", master, "", info, size))),
-    isSame: (one, other) => {
-      const bytes = Buffer.from(other)
-      return bytes.length === one.length && timingSafeEqual(Buffer.from(one), bytes)
-    }
-  })
+const blockSize = 64
+const digestSize = 32
 
-const make = (keys: readonly [TokenKey, ...ReadonlyArray<TokenKey>]): Secrets.Service => {
-  const draw = makePool(128 * size)
-  return {
-    make: (kind, name = "") => Effect.sync(() => Redacted.make(prefixes[kind] + name + draw(size))),
-    makeSalt: Effect.sync(() => draw(saltSize)),
-    makeSigning: Effect.sync(() => Redacted.make(`whsec_${randomBytes(size).toString("base64")}`)),
-    hash: (value) => unsafeBrand(Fingerprint, hash("sha256", value, "base64url")),
-    keys
-  }
-}
-
-/** With the master key of the installation: the same on every node, and the one that seals signing secrets. */
-export const layerWith = (keys: MasterKey.MasterKeys): Layer.Layer<Secrets, MasterKey.InvalidKey> =>
-  Layer.effect(
-    Secrets,
-    Either.map(MasterKey.allBytes(keys), ([first, ...others]) => make([makeKey(first), ...others.map(makeKey)]))
-  )
+/** Maximum length of a text that fits into the buffer, in characters. */
+const maxLength = 1024
 
 /**
- * With a random key, for one process and stores in memory. After a restart, and on other nodes, replaced refresh tokens
- * are unknown instead of replayed, and repeated requests are refused.
+ * The HMAC-SHA-256 (RFC 2104) of texts under a key of at most 64 bytes, in base64url. With two one-shot hashes: takes half
+ * the time of `createHmac`, without garbage.
  */
-export const layerDrawn: Layer.Layer<Secrets> = Layer.sync(Secrets, () => make([makeKey(randomBytes(size))]))
+const makeHmac = (key: Uint8Array): (text: string) => string => {
+  const padded = (pad: number): Uint8Array =>
+    Uint8Array.from({ length: blockSize }, (_, place) => (key[place] ?? 0) ^ pad)
+  const inner = Buffer.concat([padded(0x36), Buffer.alloc(3 * maxLength)])
+  const outer = Buffer.concat([padded(0x5c), Buffer.alloc(digestSize)])
+  return (text) => {
+    if (text.length > maxLength) return createHmac("sha256", key).update(text).digest("base64url")
+    const length = inner.write(text, blockSize, "utf8")
+    outer.write(hash("sha256", inner.subarray(0, blockSize + length), "binary"), blockSize, "binary")
+    return hash("sha256", outer, "base64url")
+  }
+}

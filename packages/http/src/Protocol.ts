@@ -5,8 +5,7 @@ import { Platform } from "@startlist/core/Platform"
 import { advertised, Policy } from "@startlist/core/Policy"
 import { anyOrigin, fallback, type Refuse, type Route, withoutExtraSlashes } from "./Router.ts"
 import type { Handler, Response } from "./Http.ts"
-import { HttpConfig } from "./HttpConfig.ts"
-import * as ProtectedResource from "./ProtectedResource.ts"
+import { HttpConfig, type Resource, resourceMetadataPath } from "./HttpConfig.ts"
 import * as OAuthResponse from "./oauth/OAuthResponse.ts"
 import type { Applications } from "@startlist/core/Applications"
 import type { Audit } from "@startlist/core/Audit"
@@ -25,7 +24,7 @@ import type { FailureLimit } from "./FailureLimit.ts"
 
 const clientAuthentication = ["client_secret_post", "client_secret_basic"]
 
-/** `GET /.well-known/oauth-authorization-server`: the same for every request. */
+/** `GET /.well-known/oauth-authorization-server`. */
 const makeMetadata: Effect.Effect<Route, never, HttpConfig> = Effect.gen(function*() {
   const { authUrl, issuer } = yield* HttpConfig
   const policy = yield* Policy
@@ -50,21 +49,40 @@ const makeMetadata: Effect.Effect<Route, never, HttpConfig> = Effect.gen(functio
     authorization_response_iss_parameter_supported: Option.isSome(issuer)
   }, { "cache-control": "public, max-age=3600" })
 
-  return anyOrigin({
-    path: "/.well-known/oauth-authorization-server",
-    methods: { GET: () => Effect.succeed(metadata) },
-    refuse: OAuthResponse.refuse
-  })
+  return metadataRoute("/.well-known/oauth-authorization-server", metadata)
 })
+
+/**
+ * The metadata of a protected resource (RFC 9728): clients that know only the URL of an API find its authorization server
+ * and its scopes there. Its path is not below the path of `HttpConfig.authUrl`.
+ */
+const resourceMetadata = (resource: Resource): Effect.Effect<Route, never, HttpConfig> =>
+  Effect.gen(function*() {
+    const { authUrl, issuer } = yield* HttpConfig
+    const policy = yield* Policy
+    const supported = resource.scopes ?? advertised(policy)
+    const metadata = OAuthResponse.json(200, {
+      resource: resource.url,
+      authorization_servers: [Option.getOrElse(issuer, () => authUrl)],
+      // RFC 9728 §3.2: an empty list is left out.
+      ...(supported.length === 0 ? {} : { scopes_supported: supported }),
+      bearer_methods_supported: ["header"]
+    }, { "cache-control": "public, max-age=3600" })
+    return metadataRoute(resourceMetadataPath(resource), metadata)
+  })
+
+/** A route to metadata, which are the same for every request. */
+const metadataRoute = (path: string, metadata: Response): Route =>
+  anyOrigin({ path, methods: { GET: () => Effect.succeed(metadata) }, refuse: OAuthResponse.refuse })
 
 type Routes<R> = Effect.Effect<ReadonlyArray<Route>, never, R>
 
 /** The metadata of the whole service as a resource, of its API, and of the embedder's own resources. */
-const makeResources: Routes<HttpConfig> = Effect.flatMap(HttpConfig, ({ authUrl, resources }) =>
-  Effect.forEach(
-    [{ url: authUrl }, { url: `${authUrl}/api/v1` }, ...resources],
-    ProtectedResource.route
-  ))
+const makeResources: Routes<HttpConfig> = Effect.flatMap(
+  HttpConfig,
+  ({ authUrl, resources }) =>
+    Effect.forEach([{ url: authUrl }, { url: `${authUrl}/api/v1` }, ...resources], resourceMetadata)
+)
 
 /**
  * `/oauth/token`, `/oauth/revoke`, `/oauth/introspect` and the metadata. See `Authorization` for `/oauth/authorize`.
@@ -77,15 +95,15 @@ export const oauth: Routes<Applications | Audit | HttpConfig | OAuth | Secrets |
 /** `/api/v1/athlete` (requirements §4.5), with its metadata. */
 export const athlete: Routes<HttpConfig | OAuth | UserStore | FailureLimit> = Effect.all([
   Athlete.make,
-  Effect.flatMap(Athlete.resource, ProtectedResource.route)
+  Effect.flatMap(Athlete.resource, resourceMetadata)
 ])
 
 /** `/api/v1/webhook_subscription` (requirements §4.6 to §4.9), with its event log and the metadata of both. */
 export const webhooks: Routes<Applications | HttpConfig | OAuth | Secrets | Subscriptions | FailureLimit> = Effect.all([
   WebhookSubscription.make,
-  Effect.flatMap(WebhookSubscription.resource, ProtectedResource.route),
+  Effect.flatMap(WebhookSubscription.resource, resourceMetadata),
   WebhookEvents.make,
-  Effect.flatMap(WebhookEvents.resource, ProtectedResource.route)
+  Effect.flatMap(WebhookEvents.resource, resourceMetadata)
 ])
 
 /** All of these routes. `@startlist/pages` has the pages. */

@@ -12,17 +12,18 @@ import type { OAuth } from "@startlist/core/OAuth"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import type { FailureLimit } from "./FailureLimit.ts"
 import * as Guard from "./Guard.ts"
-import { Body, readStream } from "./internal/boundedBody.ts"
 import {
+  Body,
   broken,
   parseTarget,
   readBefore,
+  readStream,
   refusalOf,
   refusalOfLength,
   type Target,
   tooLate,
   tooSlow
-} from "./internal/requestHead.ts"
+} from "./internal/incoming.ts"
 import { type Complete, start as startLayers } from "./internal/fiberRuntime.ts"
 import * as Http from "./Http.ts"
 import type { Refusal } from "./Refusal.ts"

@@ -1,7 +1,7 @@
 /** Clients that know only the URL of an API find everything else (RFC 9728). */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
-import { Guard, ProtectedResource } from "@startlist/http"
+import { Guard, HttpConfig } from "@startlist/http"
 import { layer, Service } from "../../pages/test/support/Service.ts"
 import { testing } from "../../pages/test/support/Testing.ts"
 import * as World from "../../pages/test/support/World.ts"
@@ -28,7 +28,7 @@ describe("GET /.well-known/oauth-protected-resource (RFC 9728)", () => {
     Effect.gen(function*() {
       const { send } = yield* Service
       for (const resource of resources) {
-        const response = yield* send("GET", pathOf(ProtectedResource.metadataUrl(resource)))
+        const response = yield* send("GET", pathOf(HttpConfig.resourceMetadataUrl({ url: resource })))
         expect(response.status, resource).toBe(200)
         expect(World.json(response)).toMatchObject({
           resource,
@@ -37,7 +37,7 @@ describe("GET /.well-known/oauth-protected-resource (RFC 9728)", () => {
         })
       }
       for (const path of ["/elsewhere", "/api", "/", "er"]) {
-        expect((yield* send("GET", `${ProtectedResource.wellKnown}${path}`)).status, path).toBe(404)
+        expect((yield* send("GET", `${HttpConfig.resourceMetadataRoot}${path}`)).status, path).toBe(404)
       }
     }), { config })
 
@@ -47,9 +47,9 @@ describe("GET /.well-known/oauth-protected-resource (RFC 9728)", () => {
       const all = ["profile:read", "profile:write", "read", "write"]
       for (
         const [path, scopes_supported] of [
-          [ProtectedResource.wellKnown, all],
+          [HttpConfig.resourceMetadataRoot, all],
           ["/.well-known/oauth-authorization-server", all],
-          [`${ProtectedResource.wellKnown}/api/v1/athlete`, ["profile:read", "read"]]
+          [`${HttpConfig.resourceMetadataRoot}/api/v1/athlete`, ["profile:read", "read"]]
         ] as const
       ) {
         expect(World.json(yield* send("GET", path)), path).toMatchObject({ scopes_supported })
@@ -60,21 +60,21 @@ describe("GET /.well-known/oauth-protected-resource (RFC 9728)", () => {
   testing("a joined scope whose parts do not exist is advertised", () =>
     Effect.gen(function*() {
       const { send } = yield* Service
-      const response = yield* send("GET", `${ProtectedResource.wellKnown}/api/v1/athlete`)
+      const response = yield* send("GET", `${HttpConfig.resourceMetadataRoot}/api/v1/athlete`)
       expect(World.json(response)).toMatchObject({ scopes_supported: ["read+write"] })
     }), { policy: { scopes: ["read+write", "write"] } })
 
   testing("names the configured issuer", () =>
     Effect.gen(function*() {
       const { send } = yield* Service
-      const response = yield* send("GET", ProtectedResource.wellKnown)
+      const response = yield* send("GET", HttpConfig.resourceMetadataRoot)
       expect(World.json(response)).toMatchObject({ authorization_servers: ["https://id.test"] })
     }), { config: { issuer: Option.some("https://id.test") } })
 
   testing("an empty list of scopes is left out (§3.2)", () =>
     Effect.gen(function*() {
       const { send } = yield* Service
-      expect(World.json(yield* send("GET", ProtectedResource.wellKnown))).not.toHaveProperty("scopes_supported")
+      expect(World.json(yield* send("GET", HttpConfig.resourceMetadataRoot))).not.toHaveProperty("scopes_supported")
       expect(challengeOf(yield* send("GET", "/api/v1/athlete"))).not.toContain("scope=")
     }), { policy: { scopes: [] } })
 })
@@ -90,7 +90,7 @@ describe("a challenge (RFC 9728 §5.1)", () => {
             const refused = yield* send("GET", pathOf(resource), { headers })
             expect(refused.status).toBe(401)
             const metadata = named(challengeOf(refused))
-            expect(metadata).toBe(ProtectedResource.metadataUrl(resource))
+            expect(metadata).toBe(HttpConfig.resourceMetadataUrl({ url: resource }))
             expect(World.json(yield* send("GET", pathOf(metadata)))).toMatchObject({ resource })
           }
         }

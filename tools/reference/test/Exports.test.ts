@@ -67,7 +67,7 @@ it("a changed type is one line lost and one gained, also at the end of a long de
 
 /** Modules that the index does not export: for our other packages, or with a peer dependency. */
 const beside: Readonly<Record<string, ReadonlyArray<string>>> = {
-  http: ["ClientAddress", "description/ProtocolApi", "description/ProtocolTexts", "OwnerLimits"],
+  http: ["ApplicationLimits", "ClientAddress", "description/ProtocolApi", "description/ProtocolTexts"],
   testing: ["vitest"]
 }
 

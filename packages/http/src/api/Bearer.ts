@@ -8,9 +8,8 @@ import type { StoreError } from "@startlist/core/Store"
 import type { FailureLimit } from "../FailureLimit.ts"
 import { credentials, type Request, type Response } from "../Http.ts"
 import type { TooMany } from "../Refusal.ts"
-import * as RequestLimit from "../internal/requestLimit.ts"
-import type { Resource } from "../HttpConfig.ts"
-import { metadataUrl } from "../ProtectedResource.ts"
+import * as ApplicationLimits from "../ApplicationLimits.ts"
+import { type Resource, resourceMetadataUrl } from "../HttpConfig.ts"
 import * as ApiResponse from "./ApiResponse.ts"
 import { InsufficientScope, type NotEntitled, NotPlatformUser } from "@startlist/core/Subscriptions"
 
@@ -29,7 +28,7 @@ export type Requested = { readonly [name in keyof Resource]?: Resource[name] | u
 const challengeOf = ({ scopes, url }: Requested, error = ""): string => {
   const scope = scopes?.[0]
   return `Bearer realm="startlist"${error}${scope === undefined ? "" : `, scope="${scope}"`}${
-    url === undefined ? "" : `, resource_metadata="${metadataUrl(url)}"`
+    url === undefined ? "" : `, resource_metadata="${resourceMetadataUrl({ url })}"`
   }`
 }
 
@@ -72,7 +71,7 @@ export type WithBearer = <A, E>(
 /** Checks the access tokens of requests. */
 export const make: Effect.Effect<WithBearer, never, OAuth | FailureLimit> = Effect.gen(function*() {
   const oauth = yield* OAuth
-  const admit = yield* RequestLimit.make
+  const { admit } = yield* ApplicationLimits.make
   return <A, E>(
     request: Pick<Request, "headers" | "onApplication">,
     requested: Requested,

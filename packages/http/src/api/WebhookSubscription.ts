@@ -23,7 +23,7 @@ import { Policy } from "@startlist/core/Policy"
 import type { Subscription, ValidationFailed } from "@startlist/core/Subscription"
 import type { FailureLimit } from "../FailureLimit.ts"
 import { HttpConfig, type Resource } from "../HttpConfig.ts"
-import * as OwnerLimits from "../OwnerLimits.ts"
+import * as ApplicationLimits from "../ApplicationLimits.ts"
 import { anyOrigin, type Endpoint, type Route } from "../Router.ts"
 import * as ApiResponse from "./ApiResponse.ts"
 import * as Bearer from "./Bearer.ts"
@@ -151,7 +151,7 @@ export const make: Effect.Effect<Route, never, Needed> = Effect.gen(function*() 
   const applications = yield* Applications
   const subscriptions = yield* Subscriptions
   const policy = yield* Policy
-  const { validate } = yield* OwnerLimits.make
+  const { validate } = yield* ApplicationLimits.make
   const withBearer = yield* Bearer.make
   const subscription = yield* resource
 

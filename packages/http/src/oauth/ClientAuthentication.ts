@@ -12,7 +12,7 @@ import { credentials, type Request, type Response } from "../Http.ts"
 import { get, type Parameters, parseClientId, read, readOnce } from "../Parameters.ts"
 import { type Refusal, TooMany } from "../Refusal.ts"
 import { clientKeys, FailureLimit } from "../FailureLimit.ts"
-import { type Admit, make as makeAdmit } from "../internal/requestLimit.ts"
+import * as ApplicationLimits from "../ApplicationLimits.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
 
 /** The parameters of a request and the client that sent them. */
@@ -72,7 +72,7 @@ export const refuse = (refused: Refusal | Response): Effect.Effect<Response, Ref
 const readCredentials = (
   request: Request,
   policy: Policy.Service,
-  admit: Admit
+  admit: ApplicationLimits.ApplicationLimits["admit"]
 ): Either.Either<PresentedClient, Refusal | Response> => {
   const readable = readParameters(request, policy)
   if (Either.isLeft(readable)) return Either.left(readable.left)
@@ -131,7 +131,7 @@ export const make: Effect.Effect<WithClient, never, Audit | FailureLimit> = Effe
   const failures = yield* FailureLimit
   const audit = yield* Audit
   const policy = yield* Policy
-  const admit = yield* makeAdmit
+  const { admit } = yield* ApplicationLimits.make
 
   // Check the secret first and limit only failures, so that nobody can lock a client out. A secret has 256 bits.
   const failed = Effect.fnUntraced(function*({ client, usedBasic }: PresentedClient, address: string) {

@@ -9,7 +9,7 @@ import { Policy } from "@startlist/core/Policy"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { redirect } from "@startlist/http/Http"
 import { uninterrupted } from "@startlist/core/Audit"
-import * as OwnerLimits from "@startlist/http/OwnerLimits"
+import * as ApplicationLimits from "@startlist/http/ApplicationLimits"
 import { get, parseClientId, readOnce, write } from "@startlist/http/Parameters"
 import { NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
@@ -41,7 +41,7 @@ export const make: Effect.Effect<
   const { authUrl } = config
   const base = basePath(config)
   const owner = yield* Owner.make
-  const { spend } = yield* OwnerLimits.make
+  const { spend } = yield* ApplicationLimits.make
   const formKeys = yield* Forms.makeKeys
 
   const ownedBy = ({ signedIn }: Owner.OwnerContext, after: Option.Option<Application["id"]>, limit: number) =>

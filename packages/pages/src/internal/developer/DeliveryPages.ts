@@ -15,7 +15,7 @@ import { Deliveries } from "@startlist/core/Deliveries"
 import type { StoreError } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { redirect } from "@startlist/http/Http"
-import * as OwnerLimits from "@startlist/http/OwnerLimits"
+import * as ApplicationLimits from "@startlist/http/ApplicationLimits"
 import { get, readOnce } from "@startlist/http/Parameters"
 import { NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
@@ -90,7 +90,7 @@ export const make: Effect.Effect<
   const sent = yield* SentDeliveries
   const subscriptions = yield* Subscriptions
   const owner = yield* Owner.make
-  const { spend } = yield* OwnerLimits.make
+  const { spend } = yield* ApplicationLimits.make
 
   const countOf = (applicationId: ApplicationId, state: State) =>
     Effect.map(

@@ -13,7 +13,7 @@ import { Subscriptions } from "@startlist/core/Subscriptions"
 import type { FailureLimit } from "@startlist/http/FailureLimit"
 import { redirect, type Request } from "@startlist/http/Http"
 import { HttpConfig } from "@startlist/http/HttpConfig"
-import * as OwnerLimits from "@startlist/http/OwnerLimits"
+import * as ApplicationLimits from "@startlist/http/ApplicationLimits"
 import { get, type Parameters } from "@startlist/http/Parameters"
 import { Malformed, NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
@@ -32,7 +32,7 @@ export const make: Effect.Effect<
   const policy = yield* Policy
   const { baseUrl } = yield* HttpConfig
   const owner = yield* Owner.make
-  const { spend, validate } = yield* OwnerLimits.make
+  const { spend, validate } = yield* ApplicationLimits.make
 
   const here = (id: string | undefined) => `${Owner.home}/${id}/webhook`
 

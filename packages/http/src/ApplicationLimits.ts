@@ -1,11 +1,16 @@
-/** Limits on requests and records that one owner of applications can cause, and on validations of callbacks. */
+/**
+ * Limits on applications: on the authenticated requests of each, which an operator sets, on what one owner of applications
+ * can cause, and on validations of callbacks.
+ */
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Application } from "@startlist/core/Application"
+import type { Application, ApplicationId } from "@startlist/core/Application"
 import { Policy } from "@startlist/core/Policy"
 import type { UserId } from "@startlist/core/User"
 import { FailureLimit, type Key, type Rate } from "./FailureLimit.ts"
+import type { Request } from "./Http.ts"
 import { Busy, TooMany } from "./Refusal.ts"
 
 /** The limited uses: `delivery` is a redelivery or a test event, `backlog` the redelivery of everything that failed. */
@@ -27,8 +32,14 @@ const validationGrace = Duration.seconds(5)
 /** No request was sent to the callback. */
 const isBeforeValidation = ({ _tag }: { readonly _tag: string }): boolean => _tag !== "@startlist/core/ValidationFailed"
 
-/** Runs what one owner of applications causes, within limits. */
-export interface OwnerLimits {
+/** Admits what applications and their owners cause, within limits. */
+export interface ApplicationLimits {
+  /** Names the application of an authenticated request. If the application has a limit, counts the request. */
+  readonly admit: (
+    request: Pick<Request, "onApplication">,
+    id: ApplicationId,
+    perMinute: number | undefined
+  ) => Effect.Effect<void, TooMany>
   /** Runs `effect` as one use by this owner, or fails with `TooMany`. A use that fails is not counted if `isFree` says so. */
   readonly spend: <A, E, R>(
     use: Use,
@@ -44,11 +55,11 @@ export interface OwnerLimits {
 }
 
 /** Makes the limits. All that count by the same `FailureLimit` share them. */
-export const make: Effect.Effect<OwnerLimits, never, FailureLimit> = Effect.gen(function*() {
+export const make: Effect.Effect<ApplicationLimits, never, FailureLimit> = Effect.gen(function*() {
   const counters = yield* FailureLimit
   const { callbackTimeout } = yield* Policy
 
-  const spend: OwnerLimits["spend"] = Effect.fnUntraced(function*(use, owner, effect, isFree = () => true) {
+  const spend: ApplicationLimits["spend"] = Effect.fnUntraced(function*(use, owner, effect, isFree = () => true) {
     const keys = [{ limit: { name: `${use} of an owner`, ofInstallation: true, ...limits[use] }, value: String(owner) }]
     const wait = yield* counters.take(keys)
     if (Option.isSome(wait)) return yield* TooMany.after(wait.value)
@@ -76,6 +87,7 @@ export const make: Effect.Effect<OwnerLimits, never, FailureLimit> = Effect.gen(
   })
 
   return {
+    admit: makeAdmit(counters),
     spend,
     validate: (application, validation) =>
       Effect.acquireUseRelease(
@@ -85,3 +97,42 @@ export const make: Effect.Effect<OwnerLimits, never, FailureLimit> = Effect.gen(
       )
   }
 })
+
+const requestKey = (id: ApplicationId, count: number): Key => ({
+  limit: { name: "requests of an application", ofInstallation: true, count, window: Duration.minutes(1) },
+  value: String(id)
+})
+
+/** A refusal of all requests until the end of the minute, unless the limit changes. */
+interface Refused {
+  readonly perMinute: number
+  readonly until: number
+}
+
+const makeAdmit = ({ take }: FailureLimit.Service): ApplicationLimits["admit"] => {
+  // Without it, an application over its limit would cost a statement for each of its requests.
+  const refusals = new Map<ApplicationId, Refused>()
+  // A request counts once, also if its application is found twice. The values are the limits by which they were counted.
+  const counted = new WeakMap<object, number>()
+
+  const count = Effect.fnUntraced(function*(request: object, id: ApplicationId, perMinute: number) {
+    if (counted.get(request) === perMinute) return
+    const now = yield* Clock.currentTimeMillis
+    const known = refusals.get(id)
+    if (known !== undefined && known.perMinute === perMinute && known.until > now) {
+      return yield* TooMany.after(Duration.millis(known.until - now))
+    }
+    const wait = yield* take([requestKey(id, perMinute)])
+    if (Option.isNone(wait)) {
+      counted.set(request, perMinute)
+      return
+    }
+    refusals.set(id, { perMinute, until: now + Duration.toMillis(wait.value) })
+    return yield* TooMany.after(wait.value)
+  })
+
+  return (request, id, perMinute) => {
+    request.onApplication?.(id)
+    return perMinute === undefined ? Effect.void : count(request, id, perMinute)
+  }
+}

@@ -4,7 +4,7 @@ import { Deliveries, Subscription } from "@startlist/core"
 import { ApplicationId } from "@startlist/core/Application"
 import { UserId } from "@startlist/core/User"
 import { FailureLimit, Refusal } from "@startlist/http"
-import * as OwnerLimits from "@startlist/http/OwnerLimits"
+import * as ApplicationLimits from "@startlist/http/ApplicationLimits"
 import { DateTime, Deferred, Effect, Fiber, Option, TestClock } from "effect"
 import * as Browser from "../../pages/test/support/Browser.ts"
 import { answered, answers, Service } from "../../pages/test/support/Service.ts"
@@ -77,7 +77,7 @@ describe("validations of callbacks", () => {
   it.effect("are limited to 64 at the same time; one more is refused with 503", () =>
     Effect.gen(function*() {
       // Two users of the limit, such as the API and the developer pages.
-      const made = [yield* OwnerLimits.make, yield* OwnerLimits.make] as const
+      const made = [yield* ApplicationLimits.make, yield* ApplicationLimits.make] as const
       const validate = (id: number, answer: Effect.Effect<void>) =>
         made[id % 2 === 0 ? 0 : 1].validate({ id: ApplicationId.make(id), ownerId: UserId.make(id) }, answer)
       const slow = yield* Effect.forEach(ids(64), (id) => Effect.fork(validate(id, Effect.never)))

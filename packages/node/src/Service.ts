@@ -45,15 +45,14 @@ import * as Storage from "./data/Storage.ts"
 import * as Description from "./description/Routes.ts"
 import * as Listener from "./Listener.ts"
 import * as OperatorApi from "./operator/OperatorApi.ts"
+import type { Page } from "./processes/Link.ts"
 import { Member } from "./processes/Member.ts"
 import { type Configuration, InvalidConfiguration, origin, publicUrls } from "./settings/Configuration.ts"
 import { logDoubts } from "./doctor/Finding.ts"
 import * as Status from "./Status.ts"
-import * as Gauges from "./telemetry/Gauges.ts"
-import * as Log from "./telemetry/Log.ts"
 import * as Metrics from "./telemetry/Metrics.ts"
-import * as RequestLog from "./telemetry/RequestLog.ts"
-import * as RequestMetrics from "./telemetry/RequestMetrics.ts"
+import * as Log from "./telemetry/Log.ts"
+import * as Requests from "./telemetry/Requests.ts"
 
 /** The log line of a complete start, with the next step for the operator. */
 const startLine = (configuration: Configuration, url: string, database: string): string => {
@@ -76,7 +75,7 @@ const purge = (auditRetention: Duration.Duration) =>
   })
 
 /** Updates the gauges periodically, because a collector gets them without requesting them. */
-const sample = Effect.flatMap(Gauges.make, (update) => Effect.repeat(update, Schedule.spaced("10 seconds")))
+const sample = Effect.flatMap(Metrics.makeSample, (update) => Effect.repeat(update, Schedule.spaced("10 seconds")))
 
 /** Routes of the role `api` besides the operator API: documentation, protocol, pages. */
 export const apiRoutes = Effect.map(
@@ -114,7 +113,7 @@ const makeHandler = Effect.fnUntraced(
     keys: Keys.Keys,
     draining: Ref.Ref<boolean>,
     clock: DatabaseClock.DatabaseClock,
-    metrics: Effect.Effect<Metrics.Page>
+    metrics: Effect.Effect<Page>
   ) {
     const isApi = configuration.roles.has("api")
     const status = yield* Status.routes(keys.operatorToken, draining, clock, metrics)
@@ -138,10 +137,11 @@ const makeHandler = Effect.fnUntraced(
         ? operatorApi(request)
         : refusing(request)
     const handler = Router.make([...status, ...routes], otherwise)
-    const routeOf = RequestMetrics.routesOf(handler)
-    const record = RequestMetrics.makeRecord(routeOf)
-    const log = RequestLog.makeLog(configuration, routeOf)
-    const identified = RequestLog.identified(traced(handler, routeOf), record, common, log)
+    // The number of series must be bounded.
+    const routeOf = (path: string) => handler.routeOf(path) ?? OperatorApi.routeOf(path) ?? "other"
+    const record = Requests.makeRecord(routeOf)
+    const log = Requests.makeLog(configuration, routeOf)
+    const identified = Requests.identified(traced(handler, routeOf), record, common, log)
     const runtime = yield* Effect.runtime()
     return {
       handler: identified.handler,

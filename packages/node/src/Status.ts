@@ -9,8 +9,8 @@ import { header, type Request } from "@startlist/http/Http"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import type { DatabaseClock } from "./data/DatabaseClock.ts"
 import { DatabaseHealth } from "./data/DatabaseHealth.ts"
-import type * as Metrics from "./telemetry/Metrics.ts"
-import { isOperator, makeRefuseStranger } from "./operator/OperatorToken.ts"
+import type { Page } from "./processes/Link.ts"
+import { isOperator, makeRefuseStranger } from "./operator/OperatorApi.ts"
 
 const notReady = (status: string) => Response.json(503, { status }, { "retry-after": "5" })
 
@@ -35,11 +35,6 @@ const isLocal = (request: Request): boolean =>
   isLoopback(request.address) && namesThisMachine(request) && !isCrossSite(request) &&
   header(request, "x-forwarded-for") === undefined && header(request, "forwarded") === undefined
 
-const probes = new Set(["/healthz", "/readyz", "/metrics"])
-
-/** Whether monitoring requests this route all the time. Traces and logs at `info` omit these requests. */
-export const isProbe = (route: string): boolean => probes.has(route)
-
 const route = (path: string, get: Endpoint): Route => ({
   path,
   methods: { GET: get },
@@ -57,7 +52,7 @@ export const routes = Effect.fnUntraced(function*(
   token: Redacted.Redacted<string>,
   draining: Ref.Ref<boolean>,
   clock: Pick<DatabaseClock, "check">,
-  metrics: Effect.Effect<Metrics.Page>
+  metrics: Effect.Effect<Page>
 ) {
   const database = yield* DatabaseHealth
   const isAllowed = isOperator(token)

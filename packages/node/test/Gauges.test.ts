@@ -4,7 +4,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Metric, Stream, TestClock } from "effect"
 import { Store } from "@startlist/core"
 import { Database } from "@startlist/postgres"
-import * as Gauges from "../src/telemetry/Gauges.ts"
+import * as Metrics from "../src/telemetry/Metrics.ts"
 
 /** The present values. */
 const shown = (name: string): number => {
@@ -47,7 +47,7 @@ describe("the levels", () => {
   it.effect("a caller waits 2 seconds for a long count, which runs once and is not repeated soon", () =>
     Effect.gen(function*() {
       const database = { duration: Duration.seconds(4), pending: 7, asked: 0 }
-      const look = yield* Effect.provideService(Gauges.makeSampleQueue, Database.Database, counting(database))
+      const look = yield* Effect.provideService(Metrics.makeSampleQueue, Database.Database, counting(database))
       const first = yield* Effect.fork(Effect.timed(look))
       yield* TestClock.adjust("2 seconds")
       expect(Duration.toSeconds((yield* Fiber.join(first))[0])).toBe(2)
@@ -67,7 +67,7 @@ describe("the levels", () => {
   it.effect("a count continues when its caller is interrupted", () =>
     Effect.gen(function*() {
       const database = { duration: Duration.seconds(1), pending: 8, asked: 0 }
-      const look = yield* Effect.provideService(Gauges.makeSampleQueue, Database.Database, counting(database))
+      const look = yield* Effect.provideService(Metrics.makeSampleQueue, Database.Database, counting(database))
       const asking = yield* Effect.fork(look)
       yield* TestClock.adjust("100 millis")
       yield* Fiber.interrupt(asking)
@@ -78,7 +78,7 @@ describe("the levels", () => {
   it.effect("an interrupted check of the database does not affect other callers", () =>
     Effect.gen(function*() {
       const database = { duration: Duration.zero, pending: 9, answersAfter: Duration.seconds(1), asked: 0 }
-      const look = yield* Effect.provideService(Gauges.makeSampleQueue, Database.Database, counting(database))
+      const look = yield* Effect.provideService(Metrics.makeSampleQueue, Database.Database, counting(database))
       const asking = yield* Effect.fork(look)
       yield* TestClock.adjust("100 millis")
       yield* Fiber.interruptFork(asking)
@@ -91,7 +91,7 @@ describe("the levels", () => {
   it.effect("a caller waits 2 seconds for a database that hangs", () =>
     Effect.gen(function*() {
       const database = { duration: Duration.zero, answersAfter: Duration.minutes(1), asked: 0 }
-      const look = yield* Effect.provideService(Gauges.makeSampleQueue, Database.Database, counting(database))
+      const look = yield* Effect.provideService(Metrics.makeSampleQueue, Database.Database, counting(database))
       const asking = yield* Effect.fork(look)
       yield* TestClock.adjust("2 seconds")
       yield* Fiber.join(asking)
@@ -101,7 +101,7 @@ describe("the levels", () => {
   it.effect("a database is unavailable if it does not answer, not if it cannot count in time", () =>
     Effect.gen(function*() {
       const database = { duration: Duration.zero, isAway: false, asked: 0 }
-      const look = yield* Effect.provideService(Gauges.makeSampleQueue, Database.Database, counting(database))
+      const look = yield* Effect.provideService(Metrics.makeSampleQueue, Database.Database, counting(database))
       yield* look
       expect([database.asked, shown("database_up")]).toEqual([1, 1])
       database.isAway = true

@@ -12,7 +12,7 @@ import type { StoreError } from "@startlist/core/Store"
 import { Database } from "@startlist/postgres/Database"
 import { auditFloor } from "../settings/Settings.ts"
 import { count } from "../telemetry/Counters.ts"
-import * as Series from "../telemetry/Series.ts"
+import * as Prometheus from "../telemetry/Prometheus.ts"
 
 /** An actor or a subject. */
 export interface Party {
@@ -109,7 +109,10 @@ export const toAuditEntry = (entry: Audit.Acted): NewAuditEntry => ({
   detail: entry.detail ?? ""
 })
 
-const lost = Series.counter("audit_lines_lost_total", "Audit entries that could not be stored; the log contains them")
+const lost = Prometheus.counter(
+  "audit_lines_lost_total",
+  "Audit entries that could not be stored; the log contains them"
+)
 lost.declare()
 
 /** What anybody can cause without a valid secret. */

@@ -11,9 +11,9 @@ import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import { clockTolerance } from "@startlist/core/Policy"
 import { clockDifference, type Database } from "@startlist/postgres/Database"
-import * as Series from "../telemetry/Series.ts"
+import * as Prometheus from "../telemetry/Prometheus.ts"
 
-const difference = Series.gauge(
+const difference = Prometheus.gauge(
   "clock_difference_seconds",
   "Seconds by which this node's clock is ahead of the database's, negative if it is behind"
 )

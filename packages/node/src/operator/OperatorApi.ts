@@ -1,26 +1,61 @@
-/** The operator API as a handler with the same requests, responses and refusals as the protocol endpoints. */
+/**
+ * The operator API as a handler with the same requests, responses and refusals as the protocol endpoints, and its bearer
+ * token.
+ */
+import { createHash, timingSafeEqual } from "node:crypto"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Answer from "@startlist/http/api/ApiResponse"
+import { credentials, type Handler, maxBodyBytes, type Request, type Response } from "@startlist/http/Http"
+import * as Refused from "@startlist/http/Refusal"
+import { FailureLimit, operatorKeys } from "@startlist/http/FailureLimit"
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
-import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { StoreError } from "@startlist/core/Store"
-import * as Answer from "@startlist/http/api/ApiResponse"
 import { uninterrupted } from "@startlist/core/Audit"
-import { type Handler, maxBodyBytes, type Request, type Response } from "@startlist/http/Http"
 import * as Parameters from "@startlist/http/Parameters"
-import * as Refused from "@startlist/http/Refusal"
 import * as Router from "@startlist/http/Router"
-import type { FailureLimit } from "@startlist/http/FailureLimit"
 import * as AuditLog from "../data/AuditLog.ts"
-import { isOperator, makeRefuseStranger } from "./OperatorToken.ts"
-import { shownPath } from "../telemetry/RequestLog.ts"
+import { shownPath } from "../telemetry/Requests.ts"
 import * as Input from "./Input.ts"
 import type { Operation } from "./Operation.ts"
 import { operations, paths, type Services as OperationServices, untimedPaths } from "./operations.ts"
 import { type AnyError, badRequest, toOperatorError } from "./OperatorErrors.ts"
+
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
+
+/** Whether a request has the operator token. Compared in constant time. */
+export const isOperator = (token: Redacted.Redacted<string>): (request: Request) => boolean => {
+  const expected = digest(Redacted.value(token))
+  return (request) => {
+    const given = credentials(request, "bearer")
+    return given !== undefined && timingSafeEqual(digest(given), expected)
+  }
+}
+
+const unauthorized = Answer.error(
+  401,
+  "the operator token is missing or wrong",
+  [{
+    resource: "Request",
+    field: "authorization",
+    code: "unauthorized",
+    message: "must be: Bearer and the operator token"
+  }],
+  { "www-authenticate": "Bearer realm=\"operator\"" }
+)
+
+/** Answers requests without the token: 401, and 429 after too many attempts from one network. */
+export const makeRefuseStranger: Effect.Effect<(request: Request) => Effect.Effect<Response>, never, FailureLimit> =
+  Effect.map(FailureLimit, (failures) => ({ address }) =>
+    Effect.map(
+      failures.take(operatorKeys(address)),
+      Option.match({ onNone: () => unauthorized, onSome: (wait) => Answer.refused(Refused.TooMany.after(wait)) })
+    ))
 
 /** Services that the operator API needs. */
 export type Services = OperationServices | AuditLog.AuditLog | FailureLimit
@@ -126,6 +161,14 @@ export const isUntimed = (token: Redacted.Redacted<string>): (request: Request) 
   const isAllowed = isOperator(token)
   return (request) => untimedPaths.has(request.path) && isAllowed(request)
 }
+
+const unserved = Router.make(
+  paths.map((path) => ({ path, methods: {}, refuse: Answer.refuse })),
+  Router.fallback(Answer.refuse)
+)
+
+/** The route of a path of the operator API, with the names of its fields in braces. */
+export const routeOf = (path: string): string | undefined => unserved.routeOf(path)
 
 /** The operator API under `/operator/v1`. Requests need the token. */
 export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, never, Services> =>

@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as AuditLog from "../data/AuditLog.ts"
 import { printLines } from "../commands/Terminal.ts"
-import { ApplicationId, defaultLimit, Instant, largestPage, next, optional, paging, saying, UserId } from "./Fields.ts"
+import { ApplicationId, defaultLimit, Instant, largestPage, next, optional, paging, saying, UserId } from "./Input.ts"
 import { command, type Group, operation } from "./Operation.ts"
 
 const Party = Schema.Struct({

@@ -8,7 +8,7 @@ import * as Delivery from "@startlist/core/Delivery"
 import * as Event from "@startlist/core/Event"
 import { PersonalData } from "@startlist/core/PersonalData"
 import type * as User from "@startlist/core/User"
-import { ApplicationId, defaultLimit, DeliveryId, Instant, next, optional, paging, saying, UserId } from "./Fields.ts"
+import { ApplicationId, defaultLimit, DeliveryId, Instant, next, optional, paging, saying, UserId } from "./Input.ts"
 import { command, type Group, operation } from "./Operation.ts"
 import { DeliveryRecord, redeliveries, redeliveryTexts, showDelivery } from "./redeliveries.ts"
 

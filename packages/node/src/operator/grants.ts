@@ -10,7 +10,7 @@ import type { FieldTexts } from "@startlist/http/description/ProtocolTexts"
 import { UserNotFound } from "../accounts/AccountErasure.ts"
 import { AccountStore } from "../accounts/AccountStore.ts"
 import * as AuditLog from "../data/AuditLog.ts"
-import { ApplicationId, Flag, optional, UserId } from "./Fields.ts"
+import { ApplicationId, Flag, optional, UserId } from "./Input.ts"
 import { operation } from "./Operation.ts"
 import { badRequest, notFound } from "./OperatorErrors.ts"
 

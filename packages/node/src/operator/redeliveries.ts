@@ -8,7 +8,7 @@ import * as Delivery from "@startlist/core/Delivery"
 import * as Event from "@startlist/core/Event"
 import type { FieldTexts } from "@startlist/http/description/ProtocolTexts"
 import { CommandFailed, showProgress } from "../commands/Terminal.ts"
-import { ApplicationId, DeliveryId, Flag, Instant, optional, saying } from "./Fields.ts"
+import { ApplicationId, DeliveryId, Flag, Instant, optional, saying } from "./Input.ts"
 import { command, operation } from "./Operation.ts"
 import { conflict } from "./OperatorErrors.ts"
 

@@ -6,7 +6,7 @@ import * as Event from "@startlist/core/Event"
 import { emptyUpdates, type Registration } from "@startlist/core/Registration"
 import { Registrations } from "@startlist/core/Registrations"
 import { Text } from "@startlist/core/Store"
-import { maybe, optional, RegistrationId, saying, UserId, Words } from "./Fields.ts"
+import { maybe, optional, RegistrationId, saying, UserId, Words } from "./Input.ts"
 import { type Group, operation } from "./Operation.ts"
 
 export const RegistrationRecord = Schema.Struct({

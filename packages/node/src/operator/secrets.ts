@@ -9,7 +9,7 @@ import type * as Application from "@startlist/core/Application"
 import { type Lifetime, live } from "@startlist/core/ApplicationSecret"
 import { Applications } from "@startlist/core/Applications"
 import type { FieldTexts } from "@startlist/http/description/ProtocolTexts"
-import { ApplicationId, Flag, maybe, optional, saying } from "./Fields.ts"
+import { ApplicationId, Flag, maybe, optional, saying } from "./Input.ts"
 import { command, operation } from "./Operation.ts"
 
 const client_id = "the application's client_id"

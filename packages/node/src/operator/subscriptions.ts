@@ -8,7 +8,7 @@ import type { StoreError } from "@startlist/core/Store"
 import type { Subscription, SubscriptionNotFound } from "@startlist/core/Subscription"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { cancelInParts } from "./deliveries.ts"
-import { ApplicationId, defaultLimit, next, optional, paging, SubscriptionId } from "./Fields.ts"
+import { ApplicationId, defaultLimit, next, optional, paging, SubscriptionId } from "./Input.ts"
 import { type Group, operation } from "./Operation.ts"
 import { notFound } from "./OperatorErrors.ts"
 

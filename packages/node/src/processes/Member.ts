@@ -12,7 +12,6 @@ import * as FailureLimit from "@startlist/http/FailureLimit"
 import type { Configuration } from "../settings/Configuration.ts"
 import { merge } from "../telemetry/Prometheus.ts"
 import * as Link from "./Link.ts"
-import * as Messages from "./ProcessMessages.ts"
 
 /** Name of the process that purges. */
 const firstPlace = "1"
@@ -30,7 +29,7 @@ export declare namespace Member {
     readonly purges: boolean
     readonly failureLimit: Layer.Layer<FailureLimit.FailureLimit>
     /** The metrics of the node, given those of this process. */
-    readonly metrics: (own: Effect.Effect<Messages.Page>) => Effect.Effect<Messages.Page>
+    readonly metrics: (own: Effect.Effect<Link.Page>) => Effect.Effect<Link.Page>
     /** Announces that it serves. */
     readonly announce: (line: string) => Effect.Effect<void>
     /** Waits until another process replaces this one, runs `takeLeave`, and stops the process. */
@@ -55,10 +54,10 @@ export class Member extends Context.Reference<Member>()("@startlist/node/Member"
 const countPatience = 1000
 const metricsPatience = 4000
 
-const encodeTake = Schema.encodeSync(Messages.Take)
-const encodeGiveBack = Schema.encodeSync(Messages.GiveBack)
-const decodeWait = Schema.decodeUnknown(Messages.Wait)
-const decodePage = Schema.decodeUnknown(Messages.Page)
+const encodeTake = Schema.encodeSync(Link.Take)
+const encodeGiveBack = Schema.encodeSync(Link.GiveBack)
+const decodeWait = Schema.decodeUnknown(Link.Wait)
+const decodePage = Schema.decodeUnknown(Link.Page)
 
 /** Counts in the primary, or in this process if the primary does not answer. */
 const sharedLimit = ({ ask }: Link.Link): Layer.Layer<FailureLimit.FailureLimit> =>
@@ -66,14 +65,14 @@ const sharedLimit = ({ ask }: Link.Link): Layer.Layer<FailureLimit.FailureLimit>
     const own = Context.get(context, FailureLimit.FailureLimit)
     return Context.make(FailureLimit.FailureLimit, {
       take: (keys: ReadonlyArray<FailureLimit.Key>) =>
-        ask(encodeTake(Messages.Take.make({ keys })), countPatience).pipe(
+        ask(encodeTake(Link.Take.make({ keys })), countPatience).pipe(
           Effect.flatMap(decodeWait),
           Effect.map(Option.fromNullable),
           Effect.catchAll(() => own.take(keys))
         ),
       giveBack: (keys: ReadonlyArray<FailureLimit.Key>) =>
         Effect.catchAll(
-          Effect.asVoid(ask(encodeGiveBack(Messages.GiveBack.make({ keys })), countPatience)),
+          Effect.asVoid(ask(encodeGiveBack(Link.GiveBack.make({ keys })), countPatience)),
           () => own.giveBack(keys)
         )
     })
@@ -88,15 +87,15 @@ const makeStarted = (name: string, { roles }: Configuration): Effect.Effect<Memb
   Effect.gen(function*() {
     yield* bearSecondSignals
     const retired = yield* Deferred.make<void>()
-    let own: Effect.Effect<Messages.Page, Link.NoAnswer> = new Link.NoAnswer()
+    let own: Effect.Effect<Link.Page, Link.NoAnswer> = new Link.NoAnswer()
     const link = Link.open(
       {
         send: (message, onSent) => process.send?.(message, undefined, undefined, onSent),
         on: (onMessage) => process.on("message", onMessage)
       },
-      (question) => Schema.is(Messages.Beat)(question) ? Effect.succeed("alive") : own,
+      (question) => Schema.is(Link.Beat)(question) ? Effect.succeed("alive") : own,
       (message) => {
-        if (Schema.is(Messages.Retire)(message)) Deferred.unsafeDone(retired, Effect.void)
+        if (Schema.is(Link.Retire)(message)) Deferred.unsafeDone(retired, Effect.void)
       }
     )
     return {
@@ -106,12 +105,12 @@ const makeStarted = (name: string, { roles }: Configuration): Effect.Effect<Memb
       failureLimit: sharedLimit(link),
       metrics: (page) => {
         own = page
-        return link.ask(Messages.Metrics.make({}), metricsPatience).pipe(
+        return link.ask(Link.Metrics.make({}), metricsPatience).pipe(
           Effect.flatMap(decodePage),
           Effect.catchAll(() => Effect.map(page, (given) => ({ ...given, body: merge([{ ...given, process: name }]) })))
         )
       },
-      announce: (line) => Effect.sync(() => link.tell(Messages.Ready.make({ line }))),
+      announce: (line) => Effect.sync(() => link.tell(Link.Ready.make({ line }))),
       retire: (takeLeave) =>
         Deferred.await(retired).pipe(
           Effect.zipRight(takeLeave),

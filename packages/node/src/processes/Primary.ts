@@ -7,8 +7,8 @@
  * - A process that hangs is killed and replaced.
  * - SIGHUP replaces all, one after the other, with the program on the disk.
  */
-import type { Worker } from "node:cluster"
 import cluster from "node:cluster"
+import type { Worker } from "node:cluster"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
@@ -27,7 +27,6 @@ import * as ProcessMetrics from "../telemetry/ProcessMetrics.ts"
 import { merge } from "../telemetry/Prometheus.ts"
 import * as Link from "./Link.ts"
 import { hangUps, nameVariable } from "./Member.ts"
-import * as Messages from "./ProcessMessages.ts"
 
 /** A process did not start. The message is empty if the process has printed the reason itself. */
 export class NotStarted extends Data.TaggedError("@startlist/node/NotStarted")<{ readonly message: string }> {}
@@ -77,10 +76,10 @@ const metricsPatience = 3000
 
 const describe = ({ signal, status }: Ended): string => signal ?? `status ${status}`
 
-const decodeQuestion = Schema.decodeUnknown(Messages.Question)
-const decodePage = Schema.decodeUnknown(Messages.Page)
-const decodeReady = Schema.decodeUnknownOption(Messages.Ready)
-const encodeWait = Schema.encodeSync(Messages.Wait)
+const decodeQuestion = Schema.decodeUnknown(Link.Question)
+const decodePage = Schema.decodeUnknown(Link.Page)
+const decodeReady = Schema.decodeUnknownOption(Link.Ready)
+const encodeWait = Schema.encodeSync(Link.Wait)
 
 /** Interval between two questions whether a process answers, and the timeout of an answer. */
 const beat = Duration.seconds(5)
@@ -90,7 +89,7 @@ const maxMissed = 3
 
 /** Asks a process again and again. Succeeds when it hangs, or has ended. */
 const untilHung = ({ link }: Child, onAnswer: () => void): Effect.Effect<void> =>
-  link.ask(Messages.Beat.make({}), Duration.toMillis(beat)).pipe(
+  link.ask(Link.Beat.make({}), Duration.toMillis(beat)).pipe(
     Effect.retry({ times: maxMissed - 1 }),
     Effect.tap(() => Effect.sync(onAnswer)),
     Effect.repeat(Schedule.spaced(beat)),
@@ -181,7 +180,7 @@ const replaceAll = (places: ReadonlyArray<Place>, startIn: StartIn) =>
       yield* Deferred.await(successor.ready)
       const previous = place.child
       place.child = successor
-      previous.link.tell(Messages.Retire.make({}))
+      previous.link.tell(Link.Retire.make({}))
       yield* Effect.timeoutOption(Deferred.await(previous.ended), retirement)
       previous.worker.process.kill("SIGKILL")
     }
@@ -215,7 +214,7 @@ export const run = (configuration: Configuration): Effect.Effect<never, NotStart
     /** Omits a process that is too busy to answer. */
     const metrics = Effect.gen(function*() {
       const pages = yield* Effect.forEach(places, ({ child, name }) =>
-        child.link.ask(Messages.Metrics.make({}), metricsPatience).pipe(
+        child.link.ask(Link.Metrics.make({}), metricsPatience).pipe(
           Effect.flatMap(decodePage),
           Effect.map(({ body }) => ({ body, process: name })),
           Effect.option

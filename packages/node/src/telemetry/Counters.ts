@@ -4,18 +4,18 @@ import type { Entry, GrantType } from "@startlist/core/Audit"
 import type { Answer } from "@startlist/core/Callbacks"
 import { Attempt, type Delivery } from "@startlist/core/Delivery"
 import { withoutKey } from "@startlist/postgres/Queue"
-import * as Series from "./Series.ts"
+import * as Prometheus from "./Prometheus.ts"
 
-const issued = Series.counter("tokens_issued_total", "Token pairs issued for an authorization code")
-const rotated = Series.counter("tokens_rotated_total", "Token pairs issued for a refresh token")
-const refused = Series.counter(
+const issued = Prometheus.counter("tokens_issued_total", "Token pairs issued for an authorization code")
+const rotated = Prometheus.counter("tokens_rotated_total", "Token pairs issued for a refresh token")
+const refused = Prometheus.counter(
   "tokens_refused_total",
   "Refused token requests, by reason. replayed: the line of tokens was revoked",
   "grant_type",
   "reason"
 )
-const rejected = Series.counter("access_tokens_rejected_total", "Requests with an invalid access token")
-const revocations = Series.counter("revocations_total", "Revoked grants, by application or user", "by")
+const rejected = Prometheus.counter("access_tokens_rejected_total", "Requests with an invalid access token")
+const revocations = Prometheus.counter("revocations_total", "Revoked grants, by application or user", "by")
 
 const reasons = [
   "unknown",
@@ -38,31 +38,31 @@ for (const grantType of ["authorization_code", "refresh_token"]) {
   for (const reason of reasons) refused.declare(grantType, reason)
 }
 
-const attempts = Series.counter(
+const attempts = Prometheus.counter(
   "delivery_attempts_total",
   "Recorded delivery attempts, by outcome and number of the attempt",
   "outcome",
   "attempt"
 )
-const attemptDurations = Series.histogram(
+const attemptDurations = Prometheus.histogram(
   "delivery_attempt_duration_seconds",
-  Series.shortTimes,
+  Prometheus.shortTimes,
   "Time from the start of a delivery attempt to its outcome",
   "outcome"
 )
-const ended = Series.counter(
+const ended = Prometheus.counter(
   "deliveries_ended_total",
   "Deliveries that ended: delivered, exhausted after the last failure, or set aside without an outcome. "
     + "The label application is a client_id once a delivery to it has failed, otherwise other",
   "state",
   "application"
 )
-const latencies = Series.histogram(
+const latencies = Prometheus.histogram(
   "delivery_latency_seconds",
-  Series.longTimes,
+  Prometheus.longTimes,
   "Time from a change to the receiver's 200 for its event"
 )
-const validations = Series.counter(
+const validations = Prometheus.counter(
   "callback_validations_total",
   "Validations of callbacks, by status of the response, or TimedOut, Unreachable, Forbidden",
   "outcome"
@@ -109,7 +109,7 @@ const settle = (delivery: Delivery): void => {
 
 const outcomeOf = (answer: Answer): string => answer._tag === "Answered" ? String(answer.status) : answer._tag
 
-const issuedFor: Readonly<Record<GrantType, Series.Series>> = { authorization_code: issued, refresh_token: rotated }
+const issuedFor: Readonly<Record<GrantType, Prometheus.Series>> = { authorization_code: issued, refresh_token: rotated }
 
 /** Counts an entry. */
 export const count = (entry: Entry): void => {

@@ -8,7 +8,7 @@ import * as Logger from "effect/Logger"
 import * as HashMap from "effect/HashMap"
 import * as LogLevel from "effect/LogLevel"
 import type { Configuration } from "../settings/Configuration.ts"
-import { requestIdField } from "./RequestLog.ts"
+import { requestIdField } from "./Requests.ts"
 
 const said = (part: unknown): string => part instanceof Error ? rootMessage(part) : Inspectable.toStringUnknown(part)
 

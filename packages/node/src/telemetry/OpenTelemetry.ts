@@ -20,9 +20,8 @@ import { CurrentTrace } from "@startlist/core/Event"
 import { type Handler, header } from "@startlist/http/Http"
 import type { Configuration } from "../settings/Configuration.ts"
 import type { Sampler, Signal } from "../settings/Otlp.ts"
-import { isProbe } from "../Status.ts"
 import { version } from "../Version.ts"
-import { shownPath } from "./RequestLog.ts"
+import { isProbe, shownPath } from "./Requests.ts"
 
 /** Maximum delay of the process's end by a collector that does not answer. Less is too short on a busy machine. */
 const shutdownTimeout = "2 seconds"

@@ -1,16 +1,21 @@
 /** Templates of the pages for users, which servers with their own design can replace. */
 import * as Context from "effect/Context"
-import { ApplicationList, type ApplicationsPage } from "./internal/ApplicationList.tsx"
-import { Consent, type ConsentPage, WrongRole, type WrongRolePage } from "./internal/Consent.tsx"
-import { Failure, type FailurePage } from "./internal/Failure.tsx"
+import {
+  ApplicationList,
+  type ApplicationsPage,
+  Consent,
+  type ConsentPage,
+  Failure,
+  type FailurePage,
+  WrongRole,
+  type WrongRolePage
+} from "./internal/StandardTemplates.tsx"
 import { render } from "./internal/Page.ts"
 
-export type { ApplicationsPage } from "./internal/ApplicationList.tsx"
-export type { ConsentPage, WrongRolePage } from "./internal/Consent.tsx"
-export type { FailurePage } from "./internal/Failure.tsx"
+export type { ApplicationsPage, ConsentPage, FailurePage, WrongRolePage } from "./internal/StandardTemplates.tsx"
 export type { Frame } from "./internal/Page.ts"
 export { type Locale, textsIn } from "./internal/Locale.ts"
-export type { Texts } from "./internal/Texts.ts"
+export type { Texts } from "./internal/English.ts"
 
 export declare namespace Templates {
   /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { Attempt } from "@startlist/core/Delivery"
 import { DateTime, Option } from "effect"
-import { dayOf } from "../src/internal/developer/AttemptHours.ts"
+import { dayOf } from "../src/internal/developer/SentDeliveries.ts"
 
 const since = DateTime.unsafeMake("2026-05-01T11:00:00Z")
 

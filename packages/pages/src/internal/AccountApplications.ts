@@ -15,7 +15,6 @@ import { Authentication, type SignedIn } from "../Authentication.ts"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
 import * as Locale from "./Locale.ts"
-import * as Notice from "./Notice.ts"
 import * as Page from "./Page.ts"
 
 const path = "/account/applications"
@@ -31,7 +30,7 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Audit | Authentica
       const templates = yield* Templates
       const frameOf = yield* Page.makeFrame
       const errors = yield* ErrorPage.make
-      const notices = yield* Notice.make
+      const notices = yield* Forms.makeNotices
       const here = basePath(config) + path
 
       const withSignedIn = <E>(request: Request, use: (signedIn: SignedIn) => Effect.Effect<Response, E>) =>

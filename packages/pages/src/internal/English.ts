@@ -1,4 +1,11 @@
-/** The English catalogue. */
+/**
+ * The English catalogue, and the type of the texts: every other language must have the same ones, and a missing one does
+ * not compile.
+ */
+/**
+ * The texts of the pages. Their types come from the English catalogue: every other language must have the same texts,
+ * and a missing one does not compile.
+ */
 import type { Role } from "@startlist/core/User"
 import * as Catalogue from "./Catalogue.ts"
 import { developer, notices as developerNotices } from "./developer/DeveloperEnglish.ts"
@@ -287,3 +294,17 @@ export const texts = {
   },
   developer
 }
+
+/** The same texts in any language. */
+type InAnyLanguage<Text> = Text extends string ? string
+  : Text extends (...values: infer Values) => infer Sentence ? (...values: Values) => InAnyLanguage<Sentence>
+  : Text extends object ? { readonly [Name in keyof Text]: InAnyLanguage<Text[Name]> }
+  : Text
+
+/** All texts of a language. */
+export type Texts = InAnyLanguage<typeof texts>
+
+/** The reason why a page cannot be shown, as far as users need it. */
+export type ErrorKind = {
+  [Name in keyof Texts["error"]]: Texts["error"][Name] extends { readonly advice: string } ? Name : never
+}[keyof Texts["error"]]

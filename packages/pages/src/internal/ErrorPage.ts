@@ -8,7 +8,7 @@ import { idOf, redirect, type Request, type Response } from "@startlist/http/Htt
 import { describe, type Refusal } from "@startlist/http/Refusal"
 import type { Refuse } from "@startlist/http/Router"
 import * as Locale from "./Locale.ts"
-import type { ErrorKind } from "./Texts.ts"
+import type { ErrorKind } from "./English.ts"
 import * as Page from "./Page.ts"
 
 /** Details of an error page. */

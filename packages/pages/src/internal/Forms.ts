@@ -1,14 +1,29 @@
-/** Forms: whether one belongs to the session of its sender, the address after it, and keys that make a repeated one harmless. */
+/**
+ * Forms: whether one belongs to the session of its sender, keys that make a repeated one harmless, the address after it,
+ * and the message there.
+ */
 import * as Either from "effect/Either"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { header, type Request } from "@startlist/http/Http"
-import { type Ambiguous, get, type Parameters, readOnce, type Unreadable } from "@startlist/http/Parameters"
+import {
+  type Ambiguous,
+  get,
+  type Parameters,
+  read as readParameters,
+  readOnce,
+  type Unreadable,
+  write
+} from "@startlist/http/Parameters"
 import { type HttpConfig, originOf } from "@startlist/http/HttpConfig"
 import { type ClientSecret, live } from "@startlist/core/ApplicationSecret"
-import { Secrets } from "@startlist/core/Secrets"
+import { Secrets, shortened } from "@startlist/core/Secrets"
+import type { Fields } from "@startlist/http/Authorization"
+import type { SignedIn } from "../Authentication.ts"
+import { type Locale, textsIn } from "./Locale.ts"
+import type { Texts } from "./English.ts"
 
 /** The parameters of a form, and whether it carries the token of the session. */
 export interface Posted {
@@ -116,3 +131,50 @@ export const makeKeys: Effect.Effect<FormKeys, never, Secrets> = Effect.map(Secr
       return live(secrets, now).some((one) => one.hash === wanted)
     })
 }))
+
+/** Kinds of messages after a form. Each has a text, about an application, a number, or nothing. */
+export type NoticeKind = keyof Texts["notices"]
+
+/**
+ * Messages after a form: the address to which it redirects has one. It is signed for the session, so that no link from
+ * elsewhere shows a message about something that was not done.
+ */
+export interface Notices {
+  /** The address of a page that shows the message. */
+  readonly address: (path: string, kind: NoticeKind, about: string, signedIn: SignedIn) => string
+  /** Hidden fields of a form, for an answer about what is gone when the form arrives for the second time. */
+  readonly fields: (kind: NoticeKind, about: string, signedIn: SignedIn) => Fields
+  /** The value of `about` in a form with these fields. */
+  readonly aboutIn: (parameters: Parameters, kind: NoticeKind, signedIn: SignedIn) => string | undefined
+  /** The message of a request, if its address has one of this session. */
+  readonly textOf: (request: Request, locale: Locale, signedIn: SignedIn) => string | undefined
+}
+
+const isKind = (kind: string): kind is NoticeKind => Object.hasOwn(textsIn("en").notices, kind)
+
+/** The messages, signed with the token of the session. */
+export const makeNotices: Effect.Effect<Notices, never, Secrets> = Effect.map(Secrets, ({ hash }) => {
+  const sign = (kind: NoticeKind, about: string, { csrf }: SignedIn): string =>
+    shortened(hash(`notice ${csrf} ${kind} ${about}`))
+  const fields: Notices["fields"] = (
+    kind,
+    about,
+    signedIn
+  ) => [["about", about], ["proof", sign(kind, about, signedIn)]]
+  const aboutIn: Notices["aboutIn"] = (parameters, kind, signedIn) => {
+    const about = get(parameters, "about") ?? ""
+    return get(parameters, "proof") === sign(kind, about, signedIn) ? about : undefined
+  }
+  return {
+    address: (path, kind, about, signedIn) => `${path}?${write([["notice", kind], ...fields(kind, about, signedIn)])}`,
+    fields,
+    aboutIn,
+    textOf: (request, locale, signedIn) => {
+      const parameters = readParameters(request)
+      if (request.method !== "GET" || Either.isLeft(parameters)) return undefined
+      const kind = get(parameters.right, "notice") ?? ""
+      const about = isKind(kind) ? aboutIn(parameters.right, kind, signedIn) : undefined
+      return isKind(kind) && about !== undefined ? textsIn(locale).notices[kind](about) : undefined
+    }
+  }
+})

@@ -1,7 +1,7 @@
 /** The French catalogue. */
 import * as Catalogue from "./Catalogue.ts"
 import { developer, notices as developerNotices } from "./developer/DeveloperFrench.ts"
-import type { Texts } from "./Texts.ts"
+import type { Texts } from "./English.ts"
 
 const roles: Texts["roles"] = {
   platform: "plateforme",

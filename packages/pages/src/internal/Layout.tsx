@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import { script } from "./assetFiles.ts"
 import { write } from "@startlist/http/Parameters"
 import type { SignedIn } from "../Authentication.ts"
-import { Alert, Form } from "./Form.tsx"
+import { Alert, Form } from "./Elements.tsx"
 import type { Frame } from "./Page.ts"
 import { type Locale, locales, textsIn } from "./Locale.ts"
 

@@ -4,8 +4,8 @@
 import { parseCookie, stringifySetCookie } from "cookie"
 import { header, type Request } from "@startlist/http/Http"
 import * as English from "./English.ts"
+import type { Texts } from "./English.ts"
 import * as French from "./French.ts"
-import type { Texts } from "./Texts.ts"
 
 /** Requirements §4.1. */
 export type Locale = "en" | "fr"

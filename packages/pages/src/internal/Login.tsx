@@ -6,24 +6,23 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import * as Authorization from "@startlist/http/Authorization"
 import type { Fields } from "@startlist/http/Authorization"
-import { ErrorSummary, Field, Form } from "./Form.tsx"
-import { Layout } from "./Layout.tsx"
-import type { Texts } from "./Texts.ts"
 import type { OAuth } from "@startlist/core/OAuth"
 import { Secrets } from "@startlist/core/Secrets"
 import { User, type UserStore } from "@startlist/core/User"
-import { Accounts, type PasswordCheck } from "../Accounts.ts"
-import * as Authorization from "@startlist/http/Authorization"
 import { type Action, Audit, Entry, Party, uninterrupted } from "@startlist/core/Audit"
 import { networkOf } from "@startlist/http/ClientAddress"
 import { header, redirect, type Request, type Response } from "@startlist/http/Http"
 import { get, read, readOnce, write } from "@startlist/http/Parameters"
 import type { Endpoint, Route } from "@startlist/http/Router"
-import { clearCookie, csrfOf, deviceOf, sessionOf, setCookie, setDeviceCookie } from "../Sessions.ts"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import type { FailureLimit } from "@startlist/http/FailureLimit"
-import * as Device from "./Device.ts"
+import { ErrorSummary, Field, Form } from "./Elements.tsx"
+import { Layout } from "./Layout.tsx"
+import type { Texts } from "./English.ts"
+import { Accounts, type PasswordCheck } from "../Accounts.ts"
+import { clearCookie, csrfOf, deviceOf, sessionOf, setCookie, setDeviceCookie } from "../Sessions.ts"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
 import * as SignInLimit from "../SignInLimit.ts"
@@ -237,7 +236,7 @@ export const make: Effect.Effect<
         yield* accounts.endSession(session.value)
       }
       const { user } = check
-      const origin = { device: Device.describe(header(request, "user-agent")), network: networkOf(request.address) }
+      const origin = { device: describeBrowser(header(request, "user-agent")), network: networkOf(request.address) }
       const fresh = yield* uninterrupted(
         Effect.tap(accounts.startSession(check, origin), (started) =>
           Option.isSome(started) ? record("login", Party.User({ userId: user.id }), request) : Effect.void)
@@ -269,3 +268,35 @@ export const make: Effect.Effect<
     { path: "/logout", methods: { POST: signOut }, refuse }
   ]
 })
+
+/** The first pattern that fits. Most browsers also name those whose pages they imitate. */
+const nameIn = (userAgent: string, names: ReadonlyArray<readonly [pattern: RegExp, name: string]>): string =>
+  names.find(([pattern]) => pattern.test(userAgent))?.[1] ?? ""
+
+const browsers = [
+  [/Edg(?:e|A|iOS)?\//, "Edge"],
+  [/OPR\/|Opera/, "Opera"],
+  [/SamsungBrowser\//, "Samsung Internet"],
+  [/Firefox\/|FxiOS\//, "Firefox"],
+  [/Chrome\/|Chromium\/|CriOS\//, "Chrome"],
+  [/Safari\//, "Safari"]
+] as const
+
+const systems = [
+  [/iPhone|iPod/, "iPhone"],
+  [/iPad/, "iPad"],
+  [/Android/, "Android"],
+  [/Windows/, "Windows"],
+  [/Mac OS X|Macintosh/, "macOS"],
+  [/CrOS/, "ChromeOS"],
+  [/Linux/, "Linux"]
+] as const
+
+/**
+ * Browser and system of a `User-Agent`, by which its user recognizes a session: `Firefox, Windows`. Empty if neither is
+ * known. The raw text is not stored.
+ */
+export const describeBrowser = (userAgent = ""): string => {
+  const start = userAgent.slice(0, 500)
+  return [nameIn(start, browsers), nameIn(start, systems)].filter((name) => name !== "").join(", ")
+}

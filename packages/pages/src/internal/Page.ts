@@ -1,15 +1,16 @@
-/** Pages as responses: the frame of a page, its HTML and its headers. */
+/** Pages as responses: the frame of a page, with the name and the files of the platform, its HTML and its headers. */
 import * as Effect from "effect/Effect"
-import type * as Option from "effect/Option"
+import * as Option from "effect/Option"
 import type { VNode } from "preact"
 import { renderToStaticMarkup } from "preact-render-to-string"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import { MountedPaths } from "@startlist/http/Mount"
-import type { SignedIn } from "../Authentication.ts"
-import * as Brand from "./Brand.ts"
-import type { Locale } from "./Locale.ts"
 import type { Response } from "@startlist/http/Http"
-import { script } from "./assetFiles.ts"
+import { Platform } from "@startlist/core/Platform"
+import type { SignedIn } from "../Authentication.ts"
+import type { Locale } from "./Locale.ts"
+import { type Asset, icon, script, stylesheet } from "./assetFiles.ts"
+import * as PlatformColor from "../PlatformColor.ts"
 
 /** Context of a page beside its content. */
 export interface Frame {
@@ -22,7 +23,7 @@ export interface Frame {
   readonly base: string
   /** Whether this path (without `base`) has a page: an embedder need not mount all pages. */
   readonly has: (path: string) => boolean
-  readonly brand: Brand.Brand
+  readonly brand: Brand
   /** The result of the form before this page, in words. */
   readonly notice: string | undefined
 }
@@ -38,7 +39,7 @@ export const makeFrame: Effect.Effect<
 > = Effect.gen(function*() {
   const base = basePath(yield* HttpConfig)
   const { has } = yield* MountedPaths
-  const brand = yield* Brand.make
+  const brand = yield* makeBrand
   return (given) => ({ notice: undefined, ...given, base, brand, has })
 })
 
@@ -81,4 +82,66 @@ export const html = (status: number, page: VNode | string | Uint8Array, options:
   status,
   headers: { ...headersWith(options), ...options.headers },
   body: typeof page === "string" || page instanceof Uint8Array ? page : render(page)
+})
+
+/** A file that the pages load. */
+export interface File extends Omit<Asset, "text"> {
+  readonly content: Uint8Array
+}
+
+/** The platform on the pages: its name, links and icon, and a style sheet in its colour. */
+export interface Brand {
+  readonly name: string
+  /** Whether `icon` is the logo of the platform. */
+  readonly hasLogo: boolean
+  readonly icon: File
+  readonly stylesheet: File
+  readonly support: string | undefined
+  readonly privacyPolicy: string | undefined
+  readonly guide: string | undefined
+}
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+const fileOf = ({ text, ...asset }: Asset): File => ({ ...asset, content: bytesOf(text) })
+
+const versionOf = (content: Uint8Array): Effect.Effect<string> =>
+  Effect.map(
+    Effect.promise(() => crypto.subtle.digest("SHA-256", Uint8Array.from(content))),
+    (digest) => [...new Uint8Array(digest, 0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join("")
+  )
+
+/** A file whose path has the version, below `/assets`. */
+const makeFile = (path: string, type: string, content: Uint8Array): Effect.Effect<File> =>
+  Effect.map(versionOf(content), (version) => ({
+    path,
+    type,
+    content,
+    version,
+    url: path.replace("{version}", version)
+  }))
+
+const plain = { icon: fileOf(icon), stylesheet: fileOf(stylesheet) }
+
+/** The brand of the platform. A colour with too little contrast is a defect. */
+export const makeBrand: Effect.Effect<Brand> = Effect.gen(function*() {
+  const { color, guide, logo, name, privacyPolicy, support } = yield* Platform
+  const problem = Option.flatMap(color, PlatformColor.problemOf)
+  if (Option.isSome(problem)) return yield* Effect.die(new TypeError(`color: ${problem.value}`))
+  return {
+    name,
+    hasLogo: Option.isSome(logo),
+    icon: yield* Option.match(logo, {
+      onNone: () => Effect.succeed(plain.icon),
+      onSome: ({ content, type }) => makeFile("/assets/logo.{version}", type, content)
+    }),
+    stylesheet: yield* Option.match(color, {
+      onNone: () => Effect.succeed(plain.stylesheet),
+      onSome: (color) =>
+        makeFile(stylesheet.path, stylesheet.type, bytesOf(stylesheet.text + PlatformColor.styleOf(color)))
+    }),
+    support: Option.getOrUndefined(support),
+    privacyPolicy: Option.getOrUndefined(privacyPolicy),
+    guide: Option.getOrUndefined(guide)
+  }
 })

@@ -20,7 +20,6 @@ import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
 import * as SignInLimit from "../SignInLimit.ts"
 import * as Locale from "./Locale.ts"
-import * as Notice from "./Notice.ts"
 import * as Page from "./Page.ts"
 import { type Problem, ResetView, SecurityView } from "./SecurityView.tsx"
 
@@ -50,7 +49,7 @@ export const make: Effect.Effect<
   const config = yield* HttpConfig
   const frameOf = yield* Page.makeFrame
   const errors = yield* ErrorPage.make
-  const notices = yield* Notice.make
+  const notices = yield* Forms.makeNotices
   const base = basePath(config)
   const here = base + path
 

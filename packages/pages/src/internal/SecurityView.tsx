@@ -1,10 +1,9 @@
 /** Views of the pages about passwords and sessions. */
 import type { Session } from "../Accounts.ts"
-import { Alert, ErrorSummary, Field, Form } from "./Form.tsx"
+import { Alert, ErrorSummary, Field, Form, Instant, Table } from "./Elements.tsx"
 import type { Frame } from "./Page.ts"
 import { Layout } from "./Layout.tsx"
 import { type Locale, textsIn } from "./Locale.ts"
-import { Instant, Table } from "./Elements.tsx"
 
 /** Why the password was not changed. */
 export type Problem =

@@ -1,7 +1,7 @@
 /** Routes that every page needs: files, the language switch, and shorter addresses of pages. */
 import * as Effect from "effect/Effect"
 import { header, redirect, type Request, type Response } from "@startlist/http/Http"
-import * as Brand from "./Brand.ts"
+import { type File, makeBrand } from "./Page.ts"
 import type { Refuse, Route } from "@startlist/http/Router"
 import * as ErrorPage from "./ErrorPage.ts"
 import { get, readOnce } from "@startlist/http/Parameters"
@@ -23,7 +23,7 @@ export const hasTag = (request: Request, tag: string): boolean => {
  * A file, cacheable forever under its version. A page of another release asks for another version: it gets this
  * release's file, without caching.
  */
-const serve = (file: Brand.File, refuse: Refuse, path = file.path): Route => {
+const serve = (file: File, refuse: Refuse, path = file.path): Route => {
   const tag = entityTag(file.version)
   return {
     path,
@@ -49,7 +49,7 @@ const serve = (file: Brand.File, refuse: Refuse, path = file.path): Route => {
 /** `/assets/*`: files that the pages load. */
 const makeAssets: Effect.Effect<ReadonlyArray<Route>, never, HttpConfig> = Effect.zipWith(
   ErrorPage.make,
-  Brand.make,
+  makeBrand,
   ({ refuse }, { icon, stylesheet }) => [serve(stylesheet, refuse), serve(icon, refuse)]
 )
 
@@ -59,7 +59,7 @@ const robots = "User-agent: *\nDisallow: /\nAllow: /$\nAllow: /docs\n"
 /** `/favicon.ico` and `/robots.txt`, which browsers and crawlers request from every site. */
 export const makeWellKnown: Effect.Effect<ReadonlyArray<Route>, never, HttpConfig> = Effect.zipWith(
   ErrorPage.make,
-  Brand.make,
+  makeBrand,
   ({ refuse }, { icon }) => [serve(icon, refuse, "/favicon.ico"), {
     path: "/robots.txt",
     methods: {

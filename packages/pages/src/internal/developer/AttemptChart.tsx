@@ -3,8 +3,7 @@ import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import { type Locale, textsIn } from "../Locale.ts"
 import { Table } from "../Elements.tsx"
-import type { AttemptHour } from "./AttemptHours.ts"
-import { searchLimit } from "./SentDeliveries.ts"
+import { type AttemptHour, searchLimit } from "./SentDeliveries.ts"
 
 /** `14:00`, in UTC. */
 const hourOf = ({ startsAt }: AttemptHour): string => DateTime.formatIso(startsAt).slice(11, 16)

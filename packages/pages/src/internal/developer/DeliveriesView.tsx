@@ -2,9 +2,8 @@
 import * as Option from "effect/Option"
 import { type Delivery, type DeliveryId, State } from "@startlist/core/Delivery"
 import { write } from "@startlist/http/Parameters"
-import { Field, Form } from "../Form.tsx"
+import { Field, Form, Instant, type Row, Table } from "../Elements.tsx"
 import { textsIn } from "../Locale.ts"
-import { Instant, type Row, Table } from "../Elements.tsx"
 import { type ApplicationContext, ApplicationLayout, pathOf } from "./Owner.tsx"
 import { About, Outcome, outcomeOf } from "./DeliveryView.tsx"
 

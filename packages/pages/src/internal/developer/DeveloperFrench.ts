@@ -1,6 +1,6 @@
 /** The developer pages in French. */
 import * as Catalogue from "../Catalogue.ts"
-import type { Texts } from "../Texts.ts"
+import type { Texts } from "../English.ts"
 
 const { duration, number } = Catalogue.formats("fr-FR")
 const percent = Catalogue.percent("fr-FR")

@@ -19,9 +19,8 @@ import * as ErrorPage from "../ErrorPage.ts"
 import * as Forms from "../Forms.ts"
 import * as Page from "../Page.ts"
 import * as Locale from "../Locale.ts"
-import * as Notice from "../Notice.ts"
 import { SentDeliveries } from "./SentDeliveries.ts"
-import { Alert } from "../Form.tsx"
+import { Alert } from "../Elements.tsx"
 import { Layout } from "../Layout.tsx"
 import { textsIn } from "../Locale.ts"
 
@@ -70,9 +69,9 @@ export interface OwnerPages {
   /** The answer to an outdated form, sent twice or from another window. It changes nothing. */
   readonly outdated: (request: Request, context: ApplicationContext) => Response
   readonly refuse: Refuse
-  readonly notices: Notice.Notices
+  readonly notices: Forms.Notices
   /** The answer to a form that was done: leads to a page that says so. */
-  readonly done: (context: OwnerContext, path: string, kind: Notice.Kind, about: string) => Response
+  readonly done: (context: OwnerContext, path: string, kind: Forms.NoticeKind, about: string) => Response
   /** Records an action of a platform user in the audit trail. */
   readonly record: (
     request: Request,
@@ -102,7 +101,7 @@ export const make: Effect.Effect<OwnerPages, never, Services> = Effect.gen(funct
   const config = yield* HttpConfig
   const frameOf = yield* Page.makeFrame
   const errors = yield* ErrorPage.make
-  const notices = yield* Notice.make
+  const notices = yield* Forms.makeNotices
 
   /** An earlier subscription may have had another callback. */
   const isCallbackFailing = ({ id }: Application) =>

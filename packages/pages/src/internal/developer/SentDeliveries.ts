@@ -1,4 +1,5 @@
 /** Searches, charts and repeats of deliveries for the owners of applications. One of them costs more than a page. */
+import * as Arr from "effect/Array"
 import * as Cache from "effect/Cache"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -9,12 +10,11 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type { Application, ApplicationId } from "@startlist/core/Application"
 import { Deliveries } from "@startlist/core/Deliveries"
-import type { Delivery, DeliveryId, DeliverySearch, FoundDeliveries, State } from "@startlist/core/Delivery"
+import type { Attempt, Delivery, DeliveryId, DeliverySearch, FoundDeliveries, State } from "@startlist/core/Delivery"
 import type { StoreError } from "@startlist/core/Store"
 import type { Subscription } from "@startlist/core/Subscription"
 import type { UserId } from "@startlist/core/User"
 import { TooMany } from "@startlist/http/Refusal"
-import { type AttemptHour, dayOf } from "./AttemptHours.ts"
 
 /** What an owner looks for. */
 export type Search = Omit<DeliverySearch, "applicationId" | "among">
@@ -192,3 +192,42 @@ export const make: Effect.Effect<SentDeliveries.Service, never, Deliveries> = Ef
 
   return { failing, lastDay, redeliverFailed, search, waiting }
 })
+
+/** Outcomes of the attempts of one hour (UTC). */
+export interface AttemptHour {
+  /** Its first instant. */
+  readonly startsAt: DateTime.Utc
+  readonly delivered: number
+  readonly failed: number
+  /** Duration of the successful attempts: the lower median and the slowest, in milliseconds. */
+  readonly latency: Option.Option<{ readonly medianMs: number; readonly slowestMs: number }>
+}
+
+const hourMillis = 3_600_000
+
+const countsOf = (startsAt: DateTime.Utc, attempts: ReadonlyArray<Attempt>): AttemptHour => {
+  const delivered = attempts.filter(({ outcome }) => outcome === "delivered")
+  const times = delivered.map(({ durationMs }) => durationMs).sort((a, b) => a - b)
+  const slowest = Option.fromNullable(times.at(-1))
+  return {
+    startsAt,
+    delivered: times.length,
+    failed: attempts.length - times.length,
+    latency: Option.map(slowest, (slowestMs) => ({
+      medianMs: times[Math.ceil(times.length / 2) - 1] ?? slowestMs,
+      slowestMs
+    }))
+  }
+}
+
+/** The 24 hours from `start`, the first instant of an hour. An attempt belongs to the hour in which it started. */
+export const dayOf = (start: DateTime.Utc, attempts: ReadonlyArray<Attempt>): ReadonlyArray<AttemptHour> => {
+  const byHour = Arr.groupBy(
+    attempts,
+    ({ at }) => String(Math.floor((at.epochMillis - start.epochMillis) / hourMillis))
+  )
+  return Array.from(
+    { length: 24 },
+    (_, place) => countsOf(DateTime.add(start, { hours: place }), byHour[String(place)] ?? [])
+  )
+}

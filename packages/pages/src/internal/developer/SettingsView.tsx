@@ -3,9 +3,9 @@ import * as Either from "effect/Either"
 import { checkRedirectUris, type InvalidApplication, type Settings } from "@startlist/core/Application"
 import type { Fields } from "@startlist/http/Authorization"
 import { get, type Parameters } from "@startlist/http/Parameters"
-import { Check, ErrorSummary, Field, Form, Lines } from "../Form.tsx"
+import { Check, ErrorSummary, Field, Form, Lines } from "../Elements.tsx"
 import { type Locale, textsIn } from "../Locale.ts"
-import type { Texts } from "../Texts.ts"
+import type { Texts } from "../English.ts"
 import { type ApplicationContext, ApplicationLayout, pathOf } from "./Owner.tsx"
 
 /** The addresses that users see before they allow the application. */

@@ -1,15 +1,17 @@
-/** Views of the consent page, and of the page about a wrong role. */
+/** Startlist's own templates of the pages that a server can replace: consent, authorised applications, failures. */
+import type * as DateTime from "effect/DateTime"
+import * as Option from "effect/Option"
 import type { AuthorizationRequest } from "@startlist/core/Authorization"
 import type { Role } from "@startlist/core/User"
+import * as Access from "@startlist/core/Access"
+import type { Authorized } from "@startlist/core/OAuth"
+import type { Fields } from "@startlist/http/Authorization"
 import type { SignedIn } from "../Authentication.ts"
-import { Alert, Form } from "./Form.tsx"
+import { Alert, Day, Facts, Form, Instant, Scopes, Value } from "./Elements.tsx"
 import type { Frame } from "./Page.ts"
 import { Layout, SignOut } from "./Layout.tsx"
 import { textsIn } from "./Locale.ts"
-import { Scopes } from "./Elements.tsx"
-
-/** The parameters of the request. The decision sends them again, and they are checked again. */
-export type Fields = ReadonlyArray<readonly [name: string, value: string]>
+import type { ErrorKind } from "./English.ts"
 
 /** Content of the consent page. */
 export interface ConsentPage {
@@ -18,6 +20,7 @@ export interface ConsentPage {
   readonly signedIn: SignedIn
   /** Address for the decision: `decision` is `allow` or `deny`. Has the parameters that `fields` lacks. */
   readonly action: string
+  /** The parameters of the request. The decision sends them again, and they are checked again. */
   readonly fields: Fields
   /** Whether the application already has access to this user's account. */
   readonly isAllowedBefore: boolean
@@ -136,6 +139,128 @@ export const WrongRole = ({ action, fields, frame, request, requested, signedIn 
           <button type="submit" name="decision" value="deny" class="outline">{consent.backToApplication(name)}</button>
         </Form>
       </div>
+    </Layout>
+  )
+}
+
+/** One application. A revocation takes two steps: open its explanation, then press the button. */
+const One = ({ authorized: { application, grant }, csrf, fieldsOf, frame: { base, locale }, now }:
+  & { readonly authorized: Authorized }
+  & Omit<ApplicationsPage, "authorized">) =>
+{
+  const { applications, roles } = textsIn(locale)
+  const { id, name } = application
+  const former = Access.liveScope(grant, now).filter((scope) => !grant.scope.includes(scope))
+  return (
+    <article>
+      <h2>{name}</h2>
+      <Facts
+        facts={[
+          [applications.access, <Scopes locale={locale} scope={grant.scope} />],
+          ...(former.length === 0 ? [] : [[applications.still, <Scopes locale={locale} scope={former} />] as const]),
+          [applications.role, roles[grant.role]],
+          [applications.since, <Day at={grant.grantedAt} locale={locale} />],
+          [
+            applications.used,
+            Option.match(grant.refresh, {
+              onNone: () => applications.unused,
+              onSome: ({ issuedAt }) => <Instant at={issuedAt} locale={locale} />
+            })
+          ]
+        ]}
+      />
+      <details class="step">
+        <summary>{applications.revoke}</summary>
+        <p>{applications.revokeMeans(name)} {applications.revokeAgain(name)}</p>
+        <Form action={`${base}/account/applications/${id}/revoke`} csrf={csrf} hidden={fieldsOf(application)}>
+          <button type="submit" class="danger">{applications.revokeNamed(name)}</button>
+        </Form>
+      </details>
+    </article>
+  )
+}
+
+/** The authorised applications of a user. */
+export interface ApplicationsPage {
+  readonly frame: Frame
+  readonly authorized: ReadonlyArray<Authorized>
+  readonly csrf: string
+  /** Hidden fields of the form of an application: with them, the next page names it. */
+  readonly fieldsOf: (application: Authorized["application"]) => Fields
+  /** The time of the page, for `Access.liveScope`. */
+  readonly now: DateTime.Utc
+}
+
+/** View of the authorised applications. */
+export const ApplicationList = ({ authorized, csrf, fieldsOf, frame, now }: ApplicationsPage) => {
+  const { applications } = textsIn(frame.locale)
+  return (
+    <Layout frame={frame} title={applications.title}>
+      {authorized.length === 0 ?
+        (
+          <article>
+            <p>
+              <strong>{applications.none}</strong>
+            </p>
+            <p class="muted">{applications.noneThen}</p>
+          </article>
+        ) :
+        (
+          <>
+            <p class="lead">{applications.explanation}</p>
+            {authorized.map((one) => (
+              <One key={one.application.id} authorized={one} csrf={csrf} fieldsOf={fieldsOf} frame={frame} now={now} />
+            ))}
+          </>
+        )}
+    </Layout>
+  )
+}
+
+/** Content of an error page. Title, explanation and advice are `messages.error[kind]` in the language of the user. */
+export interface FailurePage {
+  readonly frame: Frame
+  /** Status of the response. */
+  readonly status: number
+  readonly kind: ErrorKind
+  /** Address at which the user can start again, if there is one. */
+  readonly again: string | undefined
+  /** The name of the request in the log, if it has one. */
+  readonly requestId: string | undefined
+}
+
+const home = "/account/applications"
+
+/** View of an error page. */
+export const Failure = ({ again, frame, kind, requestId, status }: FailurePage) => {
+  const { error, login } = textsIn(frame.locale)
+  const { advice, title, what } = error[kind]
+  return (
+    <Layout frame={frame} title={title} isError narrow>
+      <Alert kind="bad">
+        <p>{what}</p>
+      </Alert>
+      <p>{advice}</p>
+      <p class="row">
+        {again === undefined ?
+          null :
+          (
+            <a class="button" href={again}>
+              {kind === "signedOut"
+                ? login.submit
+                : kind === "notFound"
+                ? error.goTo(again.split("?", 1).join())
+                : error.again}
+            </a>
+          )}
+        {frame.has(home) ? <a href={frame.base + home}>{error.home}</a> : null}
+      </p>
+      <p class="status">{error.status(status)}</p>
+      {requestId === undefined ? null : (
+        <p class="status">
+          {error.request} <Value name={error.request}>{requestId}</Value>
+        </p>
+      )}
     </Layout>
   )
 }

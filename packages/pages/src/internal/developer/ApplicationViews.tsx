@@ -1,14 +1,90 @@
-/** View of one application of a platform user: its use, the attempts of the last day, and the link for users. */
+/** Views of a platform user's applications: the list with the form for a new one, and one application. */
 import * as Option from "effect/Option"
+import type { Application, InvalidApplication, Settings } from "@startlist/core/Application"
 import { type Connected, connectedLimit } from "@startlist/core/OAuth"
 import type { Subscription } from "@startlist/core/Subscription"
-import { Copyable, Value } from "../Form.tsx"
+import { Alert, Copyable, Day, Facts, Form, Instant, Table, Value } from "../Elements.tsx"
 import { textsIn } from "../Locale.ts"
-import { Facts, Instant } from "../Elements.tsx"
+import { Layout } from "../Layout.tsx"
+import { type ApplicationContext, ApplicationLayout, home, type OwnerContext, pathOf } from "./Owner.tsx"
+import { SettingsFields, SettingsProblem } from "./SettingsView.tsx"
 import { AttemptChart } from "./AttemptChart.tsx"
-import type { AttemptHour } from "./AttemptHours.ts"
-import { type ApplicationContext, ApplicationLayout, pathOf } from "./Owner.tsx"
-import { SubscriptionState } from "./WebhookView.tsx"
+import type { AttemptHour } from "./SentDeliveries.ts"
+import { SubscriptionState } from "./WebhookPages.tsx"
+
+/** A refused form, which is shown again. */
+export interface Refused {
+  readonly values: Settings
+  readonly problem: InvalidApplication | undefined
+}
+
+const blank: Settings = { name: "", redirectUris: [], requirePkce: false }
+
+/** View of the applications, and of the form for a new one. */
+export const ApplicationsView = ({ applications, formKey, more, refused, context: { frame, signedIn } }: {
+  readonly context: OwnerContext
+  readonly applications: ReadonlyArray<Application>
+  /** Whether there are older ones. */
+  readonly more: boolean
+  /** The key of the form. */
+  readonly formKey: string
+  readonly refused?: Refused
+}) => {
+  const { applications: list, registering } = textsIn(frame.locale).developer
+  const oldest = applications.at(-1)
+  return (
+    <Layout frame={frame} title={list.title} isError={refused !== undefined}>
+      {refused === undefined ? null : refused.problem === undefined
+        ? (
+          <Alert kind="wait">
+            <p>{registering.outdated}</p>
+          </Alert>
+        )
+        : <SettingsProblem locale={frame.locale} values={refused.values} problem={refused.problem} />}
+      <p class="lead">{list.explanation}</p>
+      <section class="card">
+        {applications.length === 0 ?
+          (
+            <>
+              <p>
+                <strong>{list.none}</strong>
+              </p>
+              <ol>
+                {list.steps.map((step) => <li key={step}>{step}</li>)}
+              </ol>
+              {frame.brand.guide === undefined ? null : (
+                <p>
+                  <a href={frame.brand.guide}>{list.guide}</a>
+                </p>
+              )}
+            </>
+          ) :
+          (
+            <Table
+              label={list.title}
+              columns={[list.name, list.clientId, list.created]}
+              rows={applications.map((application) => ({
+                key: application.id,
+                cells: [
+                  <a href={pathOf(frame, application)}>{application.name}</a>,
+                  application.id,
+                  <Day at={application.createdAt} locale={frame.locale} />
+                ]
+              }))}
+            />
+          )}
+        {more && oldest !== undefined ? <a href={`${frame.base}${home}?after=${oldest.id}`}>{list.more}</a> : null}
+      </section>
+      <section class="card">
+        <h2>{registering.title}</h2>
+        <Form action={frame.base + home} csrf={signedIn.csrf} hidden={[["key", formKey]]}>
+          <SettingsFields locale={frame.locale} values={refused?.values ?? blank} problem={refused?.problem} />
+          <button type="submit">{registering.submit}</button>
+        </Form>
+      </section>
+    </Layout>
+  )
+}
 
 interface Props {
   readonly context: ApplicationContext

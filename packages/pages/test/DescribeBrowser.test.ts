@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { describe } from "../src/internal/Device.ts"
+import { describeBrowser } from "../src/internal/Login.tsx"
 
 it("a browser has a name and a system, and nothing else of its User-Agent is stored", () => {
   const cases = [
@@ -22,5 +22,5 @@ it("a browser has a name and a system, and nothing else of its User-Agent is sto
     ["", ""],
     [undefined, ""]
   ] as const
-  expect(cases.map(([userAgent]) => describe(userAgent))).toEqual(cases.map(([, described]) => described))
+  expect(cases.map(([userAgent]) => describeBrowser(userAgent))).toEqual(cases.map(([, described]) => described))
 })

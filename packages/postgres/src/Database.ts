@@ -16,9 +16,17 @@ import { StoreError } from "@startlist/core/Store"
 import * as Citus from "./internal/dialect/citus.ts"
 import * as Server from "./internal/dialect/server.ts"
 import type { Dialect } from "./internal/dialect/Dialect.ts"
-import { isBadValue, isRetryable, within } from "./internal/failures.ts"
-import { AfterCommit, afterCommitOf, isJoined, transactionOf, withCaller } from "./internal/caller.ts"
-import type { Parameter, Runner, Statement } from "./internal/statement.ts"
+import {
+  isBadValue,
+  isJoined,
+  isRetryable,
+  type Parameter,
+  type Runner,
+  type Statement,
+  transactionOf,
+  withCaller,
+  within
+} from "./internal/statement.ts"
 
 /** What the database runs. */
 export type { Parameter, Statement } from "./internal/statement.ts"
@@ -102,6 +110,9 @@ export const clockDifference: Effect.Effect<number, StoreError, Database> = Effe
 /** Ends an effect at the deadline. Inside a transaction it ends with that, because both use one connection. */
 export const inTime = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | StoreError> =>
   withCaller((caller) => isJoined(caller) ? effect : within(effect))
+
+/** Effects to run after the commit of the open transaction. */
+class AfterCommit extends Context.Tag("@startlist/postgres/AfterCommit")<AfterCommit, Array<Effect.Effect<void>>>() {}
 
 /** A connection that is opened for the first statement. */
 const lazily = (acquire: Effect.Effect<Connection, SqlError>): Connection => ({
@@ -195,10 +206,10 @@ export const make = (options: {
         )
       }),
     afterCommit: (effect) =>
-      withCaller((caller) => {
-        const after = afterCommitOf(caller)
-        return Option.isSome(after) ? Effect.sync(() => void after.value.push(effect)) : effect
-      })
+      Effect.flatMap(
+        Effect.serviceOption(AfterCommit),
+        Option.match({ onNone: () => effect, onSome: (after) => Effect.sync(() => void after.push(effect)) })
+      )
   }
 }
 

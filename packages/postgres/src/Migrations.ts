@@ -10,10 +10,9 @@ import type { SqlError } from "@effect/sql/SqlError"
 import { StoreError } from "@startlist/core/Store"
 import * as Migrate from "./internal/migrate.ts"
 import { Database } from "./Database.ts"
-import { isMissingTable, within } from "./internal/failures.ts"
+import { findUnusable, isMissingTable, within } from "./internal/statement.ts"
 import type { Migration } from "./internal/migrate.ts"
 import { migrations } from "./internal/schema.ts"
-import { findUnusable } from "./internal/settings.ts"
 
 export type { Migration } from "./internal/migrate.ts"
 

@@ -5,10 +5,11 @@ import * as Reactivity from "@effect/experimental/Reactivity"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Connection } from "@effect/sql/SqlConnection"
+import type * as SqlConnection from "@effect/sql/SqlConnection"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Embedded from "./Embedded.ts"
 import * as DataFolder from "./internal/folder.ts"
+import type { Connection } from "./internal/connection.ts"
 import * as Pool from "./internal/pool.ts"
 import * as Migrations from "./Migrations.ts"
 import * as Postgres from "./Postgres.ts"
@@ -16,7 +17,7 @@ import * as Postgres from "./Postgres.ts"
 /** The folder, the target, and how to report progress. */
 export interface Options extends Embedded.Options {
   /** The target database. Its tables must be empty; missing ones are created. */
-  readonly to: Pool.Connection
+  readonly to: Connection
   /** Name of the target, which is stored in the folder. Contains no password. */
   readonly description: string
   /** Called after each part of a table. */
@@ -90,7 +91,7 @@ const lockNotAvailable = "55P03"
 const codeOf = ({ cause }: SqlError): unknown =>
   typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
 
-const endOf = (connection: Connection): End => ({
+const endOf = (connection: SqlConnection.Connection): End => ({
   run: <Row>(subject: string, text: string, parameters: ReadonlyArray<string> = []) =>
     Effect.mapBoth(connection.execute(text, parameters, undefined), {
       onSuccess: (rows) => rows as ReadonlyArray<Row>,

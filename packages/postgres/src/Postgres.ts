@@ -14,6 +14,7 @@ import type { Stores } from "@startlist/core/Services"
 import type { StoreError } from "@startlist/core/Store"
 import { randomUUID } from "node:crypto"
 import * as Citus from "./Citus.ts"
+import type { Connection } from "./internal/connection.ts"
 import * as Pool from "./internal/pool.ts"
 import * as stores from "./internal/stores.ts"
 import * as Migrations from "./Migrations.ts"
@@ -21,7 +22,7 @@ import { Database, make as makeDatabase, makeWakeUps } from "./Database.ts"
 import type { Seal } from "./Seal.ts"
 
 /** Connection to the database, and migrations. */
-export interface Options extends Pool.Connection {
+export interface Options extends Connection {
   /** Prefix of every table name (default: `startlist_`). The schema is the first of the connection's search path. */
   readonly prefix?: string | undefined
   /** Whether to migrate the tables at the start (default: true). If false, run `Migrations.run` before. */

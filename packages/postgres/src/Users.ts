@@ -8,9 +8,9 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Database } from "./Database.ts"
 import * as Batch from "./internal/batch.ts"
-import { holdPeople } from "./internal/people.ts"
+import { pass } from "./internal/importStore.ts"
+import { holdPeople } from "./internal/personStore.ts"
 import { type Int8, toUserId } from "./internal/rows.ts"
-import { pass } from "./internal/sequences.ts"
 
 /** A user without an identifier yet. Texts have no control or format characters. */
 export const NewUser = Schema.Struct({

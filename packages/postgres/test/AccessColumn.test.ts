@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Secrets, type Token } from "@startlist/core"
 import { DateTime, Equal, FastCheck } from "effect"
-import { fromAccess, toAccess } from "../src/internal/accessColumn.ts"
+import { fromAccess, toAccess } from "../src/internal/grantRows.ts"
 import { toInstant } from "../src/internal/rows.ts"
 
 const instant = FastCheck.integer({ min: 0, max: 4_000_000_000_000 }).map((millis) => DateTime.unsafeMake(millis))

@@ -1,6 +1,6 @@
 import { Effect, Either, Fiber, FiberId, Option } from "effect"
 import { expect, it, vi } from "vitest"
-import { deadlineMillis, within } from "../src/internal/failures.ts"
+import { deadlineMillis, within } from "../src/internal/statement.ts"
 
 it("an interrupted call ends at any step", async () => {
   for (let last = 0; last < 40; last++) {

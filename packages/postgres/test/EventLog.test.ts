@@ -7,7 +7,7 @@ import { SqlClient } from "@effect/sql"
 import { DateTime, Deferred, Effect, Fiber, Layer, Option, Redacted } from "effect"
 import { vi } from "vitest"
 import { makeLog } from "../src/internal/deliveryStore.ts"
-import { timedOut } from "../src/internal/failures.ts"
+import { timedOut } from "../src/internal/statement.ts"
 
 const at = DateTime.unsafeMake(0)
 

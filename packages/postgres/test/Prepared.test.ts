@@ -3,7 +3,7 @@ import { Effect, Redacted } from "effect"
 import * as Pg from "pg"
 import { describe, expect } from "vitest"
 import type { Parameter, Statement } from "../src/Database.ts"
-import * as Prepared from "../src/internal/prepared.ts"
+import * as Pool from "../src/internal/pool.ts"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
 const client = Effect.gen(function*() {
@@ -20,7 +20,7 @@ const client = Effect.gen(function*() {
 
 const ask = (client: Pg.Client) => (statement: Statement, parameters: ReadonlyArray<Parameter>) =>
   Effect.async<ReadonlyArray<object>, Error>((resume) =>
-    Prepared.run(
+    Pool.run(
       client,
       statement,
       parameters,

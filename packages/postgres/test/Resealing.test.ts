@@ -1,7 +1,7 @@
 /** A change of the master key: both keys open, the new one seals, and after the resealing the old one is not needed. */
 import { expect, it } from "@effect/vitest"
 import { Application, DeliveryQueue, Event, Subscription, User } from "@startlist/core"
-import { Postgres, Queue, Resealing, Seal } from "@startlist/postgres"
+import { Postgres, Queue, Seal, SealedSecrets } from "@startlist/postgres"
 import { DateTime, Effect, Layer, Logger, LogLevel, Metric, Option, Redacted } from "effect"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
@@ -55,8 +55,8 @@ it.live("a key is changed in steps, each of which leaves every secret readable",
     yield* subscribe(3).pipe(withKeys(2, 1))
     expect(yield* readAll.pipe(withKeys(1, 2))).toEqual(expected)
     expect(yield* readAll.pipe(withKeys(2, 1))).toEqual(expected)
-    expect(yield* Resealing.run.pipe(withKeys(2, 1))).toEqual({ resealed: 2, unreadable: [] })
-    expect(yield* Resealing.run.pipe(withKeys(2, 1))).toEqual({ resealed: 0, unreadable: [] })
+    expect(yield* SealedSecrets.reseal.pipe(withKeys(2, 1))).toEqual({ resealed: 2, unreadable: [] })
+    expect(yield* SealedSecrets.reseal.pipe(withKeys(2, 1))).toEqual({ resealed: 0, unreadable: [] })
     expect(yield* readAll.pipe(withKeys(2))).toEqual(expected)
     expect(yield* read(1).pipe(withKeys(1))).toEqual([])
   }).pipe(Effect.provide(TestDatabase.layer)))
@@ -66,7 +66,7 @@ it.live("a secret that no key opens is reported, not changed, and does not block
     yield* subscribe(1).pipe(withKeys(1))
     yield* subscribe(2).pipe(withKeys(9))
     yield* subscribe(3).pipe(withKeys(1))
-    expect(yield* Resealing.run.pipe(withKeys(2, 1))).toEqual({ resealed: 2, unreadable: [2] })
+    expect(yield* SealedSecrets.reseal.pipe(withKeys(2, 1))).toEqual({ resealed: 2, unreadable: [2] })
     expect(yield* read(3).pipe(withKeys(2))).toEqual([secretOf(3)])
     expect(yield* read(2).pipe(withKeys(9))).toEqual([secretOf(2)])
   }).pipe(Effect.provide(TestDatabase.layer)))
@@ -160,7 +160,7 @@ it.live("a subscription that changes during resealing keeps its change", () =>
           Subscription.Subscription.make({ ...rest, version: version + 1, callbackUrl: replaced })
         )
       }).pipe(Effect.retry({ while: ({ _tag }) => _tag === "@startlist/core/Conflict" }))
-    const [result] = yield* Effect.all([Resealing.run, Effect.forEach([1, 2, 3, 4, 5], move)], {
+    const [result] = yield* Effect.all([SealedSecrets.reseal, Effect.forEach([1, 2, 3, 4, 5], move)], {
       concurrency: "unbounded"
     }).pipe(withKeys(2, 1))
     expect(result.unreadable).toEqual([])

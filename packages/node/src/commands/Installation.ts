@@ -82,15 +82,14 @@ export const reseal = Command.make("reseal", { endUnreadable }, ({ endUnreadable
     const { load, masterKeysOf } = yield* Effect.promise(() => import("../data/Keys.ts"))
     const Storage = yield* Effect.promise(() => import("../data/Storage.ts"))
     const NodeSecrets = yield* Effect.promise(() => import("@startlist/http/NodeSecrets"))
-    const { replace } = yield* Effect.promise(() => import("@startlist/postgres/SealedSecrets"))
-    const Resealing = yield* Effect.promise(() => import("@startlist/postgres/Resealing"))
+    const { replace, reseal } = yield* Effect.promise(() => import("@startlist/postgres/SealedSecrets"))
     // Before the keys are read, because missing ones would be created.
     if (Option.isNone(settings.databaseUrl)) {
       const { requireDatabase } = yield* Effect.promise(() => import("@startlist/postgres/Embedded"))
       yield* Effect.mapError(requireDatabase(settings.dataDir), Storage.toConfigurationError("DATA_DIR"))
     }
     const keys = yield* load(settings)
-    const { resealed, unreadable } = yield* Resealing.run.pipe(
+    const { resealed, unreadable } = yield* reseal.pipe(
       Effect.tap(({ unreadable }) => endUnreadable ? replace(unreadable) : Effect.void),
       Effect.mapError(Storage.toConfigurationError("database")),
       Effect.provide([Storage.layer(settings, keys), NodeSecrets.layerWith(masterKeysOf(keys))])

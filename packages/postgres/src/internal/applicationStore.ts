@@ -8,7 +8,7 @@ import { UserErased } from "@startlist/core/User"
 import * as Batch from "./batch.ts"
 import type { Database } from "../Database.ts"
 import type { Seal } from "../Seal.ts"
-import { holdPeople } from "./people.ts"
+import { holdPeople } from "./personStore.ts"
 import {
   applicationParameters,
   type ApplicationRow,

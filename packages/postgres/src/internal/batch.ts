@@ -13,9 +13,16 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Runtime from "effect/Runtime"
 import type { StoreError } from "@startlist/core/Store"
-import type { Database, Parameter, Statement } from "../Database.ts"
-import { type Caller, isAbandoned, isJoined, withCaller } from "./caller.ts"
-import { isRefused } from "./failures.ts"
+import type { Database } from "../Database.ts"
+import {
+  type Caller,
+  isAbandoned,
+  isJoined,
+  isRefused,
+  type Parameter,
+  type Statement,
+  withCaller
+} from "./statement.ts"
 
 /**
  * Maximum number of calls in one statement. With larger batches, this process and a remote database wait for each other: with

@@ -7,7 +7,7 @@ import type { Claimed, ClaimRequest, DeliveryQueue, Settlement } from "@startlis
 import type { Event } from "@startlist/core/Event"
 import type { StoreError } from "@startlist/core/Store"
 import type { Database, Statement } from "../Database.ts"
-import { isJoined, withCaller } from "./caller.ts"
+import { isJoined, withCaller } from "./statement.ts"
 import { withoutKey } from "../Queue.ts"
 import type { Claiming, ClaimRow, DeliveryOfClaim, Versions } from "./dialect/Dialect.ts"
 import type { Seal } from "../Seal.ts"
@@ -31,7 +31,7 @@ import {
   toSigning,
   toSubscription
 } from "./rows.ts"
-import { holdCopies } from "./people.ts"
+import { holdCopies } from "./personStore.ts"
 import {
   eventNames,
   eventTypes,

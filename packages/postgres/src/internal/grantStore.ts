@@ -1,21 +1,18 @@
 /** Grants. Concurrent finds are batched, and so are concurrent saves. */
-import type { ApplicationId } from "@startlist/core/Application"
 import type { Change, Found, GrantStore } from "@startlist/core/Grant"
 import { Conflict, type StoreError } from "@startlist/core/Store"
+import type { Name } from "@startlist/core/Token"
 import type { UserId } from "@startlist/core/User"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
 import * as Batch from "./batch.ts"
 import { type GrantRow, keyColumns, toGrant, valueColumns } from "./grantRows.ts"
-import { saver } from "./grantSave.ts"
-import { holdPeople } from "./people.ts"
+import type { Dialect } from "./dialect/Dialect.ts"
+import { holdPeople } from "./personStore.ts"
+import { outbox, outgoingParameter } from "./queue.ts"
 import { type Int8, type StateLetter, toState } from "./rows.ts"
-
-interface Key {
-  readonly applicationId: ApplicationId
-  readonly userId: UserId
-}
+import type { Parameter, Statement } from "./statement.ts"
 
 interface FoundRow extends GrantRow {
   readonly application_version: number
@@ -39,13 +36,92 @@ const toFound = (row: FoundRow): Found => {
   }
 }
 
+/** The branches that a batch needs. Others are omitted, because an empty branch also has a cost. */
+interface Parts {
+  readonly first: boolean
+  readonly outgoing: boolean
+}
+
+const changeColumns = [...keyColumns, ...valueColumns].map((
+  [name, type, of]
+): Batch.Column<Change> => [name, type, ({ grant }) => of(grant, 0)])
+
+const columnsOf = ({ outgoing }: Parts): ReadonlyArray<Batch.Column<Change>> =>
+  outgoing ? [...changeColumns, Batch.place] : changeColumns
+
+const partsOf = (changes: ReadonlyArray<Change>): Parts => ({
+  first: changes.some(({ grant }) => grant.version === 1),
+  outgoing: changes.some(({ outgoing }) => outgoing.length > 0)
+})
+
+const byKey = ({ grant: a }: Change, { grant: b }: Change): number =>
+  a.applicationId - b.applicationId || a.userId - b.userId
+
+const key = keyColumns.map(([name]) => name).join(", ")
+const values = valueColumns.map(([name]) => name).join(", ")
+
+const saveText = (dialect: Dialect, parts: Parts, isAlone: boolean): string => {
+  const { ofUsers, prefix: p } = dialect
+  const { first, outgoing } = parts
+  const given = columnsOf(parts)
+  const update = `
+  UPDATE ${p}grants g SET ${valueColumns.map(([name]) => `${name} = i.${name}`).join(", ")}
+  FROM input i
+  WHERE i.version > 1 AND g.application_id = i.application_id AND g.user_id = i.user_id AND g.version = i.version - 1
+    ${ofUsers("g.user_id", Batch.nextParameter(given, isAlone, outgoing ? 1 : 0))}
+  RETURNING i.*`
+  const ctes = [
+    `input AS (${Batch.rowsText(given, isAlone)})`,
+    outgoing && `given AS (SELECT ${Batch.nextParameter(given, isAlone)}::json AS outgoing)`,
+    first ?
+      `updated AS (${update}
+),
+inserted AS (
+  INSERT INTO ${p}grants (${key}, ${values})
+  SELECT ${key}, ${values} FROM input WHERE version = 1
+  ON CONFLICT (${key}) DO NOTHING RETURNING ${key}
+),
+saved AS MATERIALIZED (
+  SELECT * FROM updated UNION ALL SELECT i.* FROM input i JOIN inserted n USING (${key})
+)` :
+      `saved AS (${update}
+)`,
+    outgoing && outbox(dialect, "given", "saved")
+  ]
+  return `WITH ${ctes.filter(Boolean).join(",\n")}
+SELECT ${key}, ${outgoing ? "(SELECT count(*) FROM queued)::integer" : "0"} AS queued FROM saved`
+}
+
+/**
+ * The statement and the parameters that save a batch of changes.
+ *
+ * The input is sorted by key, so that all batches lock rows in the same order and cannot deadlock. The statement
+ * returns the saved keys, each with its number of queued deliveries.
+ */
+const saver = (
+  dialect: Dialect
+): (changes: ReadonlyArray<Change>) => readonly [Statement, ReadonlyArray<Parameter>] => {
+  const known = new Map<string, ReturnType<typeof Batch.statement>>()
+  return (changes) => {
+    const parts = partsOf(changes)
+    const name = `${dialect.prefix}grant_save${parts.first ? "_first" : ""}${parts.outgoing ? "_outgoing" : ""}`
+    const statement = known.get(name) ?? Batch.statement(name, (isAlone) => saveText(dialect, parts, isAlone))
+    known.set(name, statement)
+    const sorted = [...changes].sort(byKey)
+    const rows = Batch.rowsParameters(columnsOf(parts), sorted)
+    const outgoing = parts.outgoing ? [outgoingParameter(sorted)] : []
+    const users = dialect.usersParameter(sorted.map(({ grant }) => grant.userId))
+    return [statement(sorted), [...rows, ...outgoing, ...users]]
+  }
+}
+
 /** The store, and its save of many. */
 export interface Grants extends GrantStore.Service {
   /** Saves changes of different grants in one statement. False for each that is a `Conflict`. */
   readonly saveAll: (changes: ReadonlyArray<Change>) => Effect.Effect<ReadonlyArray<boolean>, StoreError>
 }
 
-export const textOf = ({ applicationId, userId }: Key): string => `${applicationId}:${userId}`
+export const textOf = ({ applicationId, userId }: Name): string => `${applicationId}:${userId}`
 
 const columns = [...keyColumns, ...valueColumns].map(([name]) => `g.${name}`).join(", ")
 
@@ -66,7 +142,7 @@ export const make = (database: Database.Service): Effect.Effect<Grants> =>
       )
     }
       ${lookup("applications", "a", "a.id = i.application_id")}`)
-    const findAll = (keys: ReadonlyArray<Key>): Effect.Effect<ReadonlyArray<Option.Option<Found>>, StoreError> => {
+    const findAll = (keys: ReadonlyArray<Name>): Effect.Effect<ReadonlyArray<Option.Option<Found>>, StoreError> => {
       const users = usersParameter(keys.map(({ userId }) => userId))
       return Effect.map(
         query<FoundRow>(findStatement(keys), [...Batch.rowsParameters(keyColumns, keys), ...users]),
@@ -79,7 +155,7 @@ export const make = (database: Database.Service): Effect.Effect<Grants> =>
     const findOne = yield* Batch.coalesce({
       isInProcess,
       run: findAll,
-      groupOf: shardOf && (({ userId }: Key) => shardOf(userId))
+      groupOf: shardOf && (({ userId }: Name) => shardOf(userId))
     })
 
     const list = {

@@ -4,7 +4,7 @@ import { first } from "@startlist/core/ApplicationSecret"
 import type { Change } from "@startlist/core/Grant"
 import type { ImportedToken, ImportStore } from "@startlist/core/ImportStore"
 import type { Fingerprint } from "@startlist/core/Secrets"
-import { Conflict } from "@startlist/core/Store"
+import { Conflict, type StoreError } from "@startlist/core/Store"
 import { AlreadySubscribed } from "@startlist/core/Subscription"
 import { UserErased, type UserId } from "@startlist/core/User"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ import type { Database } from "../Database.ts"
 import type { Seal } from "../Seal.ts"
 import * as Batch from "./batch.ts"
 import { type Grants, textOf } from "./grantStore.ts"
-import { holdPeople } from "./people.ts"
+import { holdPeople } from "./personStore.ts"
 import { partyColumns } from "./registrationStore.ts"
 import {
   applicationParameters,
@@ -26,7 +26,30 @@ import {
   toInstant,
   toUserId
 } from "./rows.ts"
-import { pass } from "./sequences.ts"
+
+/** Tables whose identifiers an import can give. */
+type Numbered = "applications" | "registrations" | "subscriptions" | "users"
+
+/**
+ * Lets new identifiers of a table continue after this one. Call it in the transaction that inserts the row: one import at a
+ * time, so that none puts a sequence back.
+ */
+export const pass = (
+  { prefix: p, query }: Database.Service,
+  table: Numbered,
+  id: number
+): Effect.Effect<void, StoreError> => {
+  const sequence = `${p}${table}_id_seq`
+  const lock = {
+    name: `${p}import_lock`,
+    text: `SELECT pg_advisory_xact_lock(hashtextextended('${p}imports', 0))::text`
+  }
+  const advance = {
+    name: `${p}import_advance_${table}`,
+    text: `SELECT setval('${sequence}', $1::bigint) FROM ${sequence} WHERE last_value < $1::bigint OR NOT is_called`
+  }
+  return Effect.asVoid(Effect.zipRight(query(lock, []), query(advance, [id])))
+}
 
 interface ImportedGrant {
   readonly change: Change

@@ -8,7 +8,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { SqlError } from "@effect/sql/SqlError"
-import { isDefinitionChanged, isLockTimeout, isRetryable } from "./failures.ts"
+import { isDefinitionChanged, isLockTimeout, isRetryable } from "./statement.ts"
 
 /** Timeout of a migration for its lock, in milliseconds. Requests have a deadline of 4 s. */
 const lockTimeout = 2000

@@ -1,26 +1,45 @@
-/** Erases people. */
+/**
+ * Erases people, and has the locks between erasures and what adds records about a person. Every user with a grant, a
+ * registration or an application has a row in `people`: a first grant, a new registration, a save of an application and an
+ * erasure lock it, so that they wait for each other.
+ */
 import type { Grant, GrantStore } from "@startlist/core/Grant"
 import type { PersonStore } from "@startlist/core/PersonStore"
 import { emptyUpdates } from "@startlist/core/Registration"
 import { Conflict } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import type { Database, Statement } from "../Database.ts"
-import { excludeCopies } from "./people.ts"
-import { registrationColumns, type RegistrationRow, toRegistration } from "./registrationStore.ts"
 import { type Int8, millisOf } from "./rows.ts"
+
+/** Locks the rows of these users, if they are not erased. `users` is a query of `user_id`. Returns their identifiers. */
+export const holdPeople = (p: string, users: string): string => `
+  INSERT INTO ${p}people AS p (user_id) ${users}
+  ON CONFLICT (user_id) DO UPDATE SET erased_at = NULL WHERE p.erased_at IS NULL RETURNING user_id`
+
+/** Shared by statements that copy an event from one delivery to another one. An erasure has it alone. */
+const copies = (p: string): string => `hashtextextended('${p}copies', 0)`
+
+/** Waits for erasures in progress. Later ones wait for the transaction. */
+export const holdCopies = (p: string): Statement => ({
+  name: `${p}copies_hold`,
+  text: `SELECT pg_advisory_xact_lock_shared(${copies(p)})::text`
+})
+
+/** Waits for copies in progress. Later ones wait for the transaction. */
+const excludeCopies = (p: string): Statement => ({
+  name: `${p}copies_exclude`,
+  text: `SELECT pg_advisory_xact_lock(${copies(p)})::text`
+})
 
 export const make = (
   { dialect, prefix: p, query, transaction }: Database.Service,
-  grants: GrantStore.Service
+  grants: GrantStore.Service,
+  registrations: PersonStore.Service["registrations"]
 ): PersonStore.Service => {
   const statement = (name: string, text: string): Statement => ({ name: `${p}person_${name}`, text })
   const isErased = statement(
     "erased",
     `SELECT FROM ${p}people WHERE user_id = $1::bigint AND erased_at IS NOT NULL`
-  )
-  const list = statement(
-    "registrations",
-    `SELECT ${registrationColumns} FROM ${p}registrations WHERE athlete_id = $1::bigint ORDER BY id`
   )
   const erase = statement(
     "erase",
@@ -59,7 +78,7 @@ export const make = (
 
   return {
     isErased: (id) => Effect.map(query(isErased, [id]), (rows) => rows.length > 0),
-    registrations: (id) => Effect.map(query<RegistrationRow>(list, [id]), (rows) => rows.map(toRegistration)),
+    registrations,
     erase: ({ at, registrationIds, revocations, userId }) =>
       transaction(Effect.gen(function*() {
         // Waits for first grants, consents, and new registrations and applications: the next statements see them.

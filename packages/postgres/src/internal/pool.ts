@@ -1,57 +1,88 @@
 /**
- * A pool of connections to PostgreSQL, with direct statements: prepared, without spans, with a deadline. `pg` knows one
- * server: this finds the one that takes writes, as libpq does. Pipelined statements on a connection gained nothing.
+ * A pool of connections to PostgreSQL, and statements outside of transactions: prepared, without spans, with a deadline.
+ * Pipelined statements on a connection gained nothing.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
-import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Pg from "pg"
 import { SqlError } from "@effect/sql/SqlError"
-import { Socket } from "node:net"
-import * as Prepared from "./prepared.ts"
-import * as ServerUrl from "../ServerUrl.ts"
-import * as Settings from "./settings.ts"
-import type { Database, Statement } from "../Database.ts"
-import { deadlineMillis, timedOut } from "./failures.ts"
-import { SlotPool } from "./slots.ts"
-import type { Server } from "../ServerUrl.ts"
+import type { Database } from "../Database.ts"
+import { configOf, type Connection, ignore, setUpSession } from "./connection.ts"
+import { type Column, deadlineMillis, type Parameter, type Statement, timedOut, toRow } from "./statement.ts"
 
-/** Options of the connections. */
-export interface Connection {
-  /**
-   * `postgres://user:password@host:port/database?sslmode=…`. With several servers (`host1:port,host2:port`),
-   * connections use the one that takes writes.
-   */
-  readonly url: Redacted.Redacted<string>
-  /** Maximum number of connections (default: 10). */
-  readonly maxConnections?: number | undefined
-  /**
-   * Whether a connection is not shared (default: true). Set it to false behind a pooler in transaction mode: then there
-   * are no prepared statements, settings and notifications, and only this process enforces deadlines.
-   */
-  readonly preparedStatements?: boolean | undefined
-}
+/**
+ * A caller gives up at its deadline, but PostgreSQL does not notice that while a commit waits for a synchronous standby. So
+ * such a connection counts until the server answers or closes it. Otherwise waiting sessions would exhaust the server.
+ */
+class SlotPool extends Pg.Pool {
+  /** Connections that were given up, or that are ending. */
+  readonly #leaving = new Set<Pg.PoolClient>()
+  /** Number of times that the server was lost. */
+  #losses = 0
 
-/** Servers by URL, so that all connections to a database know which server takes writes. */
-const known = new Map<string, Servers>()
-
-/** Settings of every connection. `pg` refuses an invalid URL. */
-const settings = ({ url }: Connection): { readonly config: Pg.ClientConfig; readonly forget: () => void } => {
-  const given = Redacted.value(url)
-  const target = ServerUrl.parse(given) ?? { url: given, servers: [] }
-  const config = {
-    connectionString: target.url,
-    application_name: "startlist",
-    keepAlive: true,
-    connectionTimeoutMillis: deadlineMillis
+  constructor(config: Pg.PoolConfig) {
+    super(config)
+    // An idle connection that breaks leaves the pool. Nothing else is needed.
+    this.on("error", ignore)
+    this.on("connect", (client) => this.#keepSlot(client))
   }
-  const servers = known.get(given) ?? makeServers(target.servers, config)
-  known.set(given, servers)
-  const { forget, stream } = servers
-  return { config: stream === undefined ? config : { ...config, stream }, forget }
+
+  /** Whether a connection waits for an answer that nobody needs any more. */
+  get isWaiting(): boolean {
+    return this.#leaving.size > 0
+  }
+
+  /** Another connection gets no answer, so the connections of now do not wait for one: the network may have lost them. */
+  lose(): void {
+    this.#losses++
+    for (const client of this.#leaving) client.connection.stream.destroy()
+  }
+
+  /** The pool sets `release` each time that it lends the connection. */
+  #keepSlot(client: Pg.PoolClient): void {
+    const opened = this.#losses
+    let release: Pg.PoolClient["release"]
+    Object.defineProperty(client, "release", {
+      get: () => release,
+      set: (giveBack: Pg.PoolClient["release"]) => {
+        release = (error) => {
+          if (!error && isAtRest(client)) giveBack()
+          else this.#leave(client, opened !== this.#losses, () => giveBack(true))
+        }
+      }
+    })
+  }
+
+  /** Ends a connection as soon as the server has answered. It has ended when the server has closed it. */
+  #leave(client: Pg.PoolClient, isLost: boolean, ended: () => void): void {
+    let isEnding = false
+    const end = () => {
+      if (isEnding) return
+      isEnding = true
+      client.end(() => {
+        this.#leaving.delete(client)
+        ended()
+      })
+    }
+    this.#leaving.add(client)
+    client.on("error", end).on("end", end).on("drain", end)
+    if (isLost) client.connection.stream.destroy()
+    // One that broke before has had its events.
+    if (isAnswered(client) || client.connection.stream.destroyed) end()
+  }
 }
+
+/** Whether no statement is on its way. */
+const isAnswered = (client: Pg.PoolClient): boolean =>
+  Predicate.hasProperty(client, "readyForQuery") && client.readyForQuery === true
+
+/**
+ * Whether a connection may be used again: it is in no transaction either. If the client stopped waiting for `BEGIN`, the
+ * server may still begin: later writes on this connection would be acknowledged, and never committed.
+ */
+const isAtRest = (client: Pg.PoolClient): boolean => isAnswered(client) && client.getTransactionStatus() === "I"
 
 /** A pool for the service. A statement ends at the deadline: on the server, and here if the server does not answer. */
 export const make = (connection: Connection): Effect.Effect<SlotPool, never, Scope.Scope> =>
@@ -64,60 +95,13 @@ export const make = (connection: Connection): Effect.Effect<SlotPool, never, Sco
 export const makePatient = (connection: Connection): Effect.Effect<SlotPool, never, Scope.Scope> =>
   acquire(connection, 0, { max: 1 })
 
-/**
- * Makes the settings of a session and refuses one that the stores cannot use. With statements, because a pooler refuses
- * unknown settings in the startup packet.
- */
-const prepare = async (client: Pg.ClientBase, connection: Connection, deadline: number): Promise<void> => {
-  const isOurs = connection.preparedStatements !== false
-  const results: unknown = await client.query(isOurs ? `${Settings.set(deadline)}; ${Settings.ask}` : Settings.ask)
-  const [last] = (Array.isArray(results) ? results : [results]).slice(-1)
-  const session = last?.rows[0]
-  const refused = Settings.refuse(session)
-  if (refused?.isOfServer === true) settings(connection).forget()
-  if (refused !== undefined) throw refused
-  if (isOurs && await isShared(client, session.pid, connection)) throw Settings.shared
-}
-
-/** URLs of poolers that give each connection a session of its own. */
-const unshared = new Set<string>()
-
-const processOf = async (client: Pg.ClientBase): Promise<unknown> =>
-  (await client.query("SELECT pg_backend_pid() AS pid")).rows[0]?.pid
-
-/**
- * Whether a connection shares its session. A server says its process to a new connection, a pooler another number. A pooler
- * in transaction mode gives a connection the session that is free, which another one has just used.
- */
-const isShared = async (client: Pg.ClientBase, process: unknown, connection: Connection): Promise<boolean> => {
-  const url = Redacted.value(connection.url)
-  if (unshared.has(url) || (Predicate.hasProperty(client, "processID") && client.processID === process)) return false
-  const other = new Pg.Client({ ...settings(connection).config, query_timeout: patience })
-  other.on("error", ignore)
-  try {
-    await other.connect()
-    for (let round = 0; round < 3; round++) {
-      const theirs = await processOf(other)
-      const ours = await processOf(client)
-      if (theirs === ours || ours !== process) return true
-    }
-    unshared.add(url)
-    return false
-  } catch {
-    // No session is free, because the other connections keep theirs.
-    return false
-  } finally {
-    other.end().catch(ignore)
-  }
-}
-
 const acquire = (connection: Connection, deadline: number, config: Pg.PoolConfig) =>
   Effect.acquireRelease(
     Effect.sync(() =>
       new SlotPool({
-        ...settings(connection).config,
+        ...configOf(connection).config,
         ...config,
-        onConnect: (client) => prepare(client, connection, deadline)
+        onConnect: (client) => setUpSession(client, connection, deadline)
       })
     ),
     (pool) =>
@@ -143,7 +127,7 @@ export const direct = (pool: Pg.Pool, isPrepared = true): Database.Direct => (st
     const connected: Parameters<typeof pool.connect>[0] = (error, client, release) => {
       if (client === undefined) return end(error ?? new Error("there is no connection"))
       client.on("error", ignore)
-      Prepared.run(client, isPrepared ? statement : unnamed(statement), parameters, (error, rows) => {
+      run(client, isPrepared ? statement : unnamed(statement), parameters, (error, rows) => {
         client.off("error", ignore)
         release(error ?? undefined)
         end(error, rows)
@@ -160,8 +144,101 @@ export const direct = (pool: Pg.Pool, isPrepared = true): Database.Direct => (st
 /** Statements without a name, which are planned each time and not stored on the connection. */
 const unnamed = ({ text }: Statement): Statement => ({ name: "", text })
 
-/** Ignores the error of a broken connection, because its statement also gets it. */
-const ignore = () => {}
+/** Either an error or rows. */
+type Callback = (error: Error | null | undefined, rows?: ReadonlyArray<object>) => void
+
+/** The columns of prepared statements on a connection, by name. */
+const prepared = new WeakMap<Pg.ClientBase, Map<string, ReadonlyArray<Column>>>()
+
+/**
+ * Runs a statement on a connection. `pg` prepares it on first use and reads its columns. Later runs omit the columns, which
+ * take longer than one row. They cannot change: the server then refuses the prepared statement. Statements of
+ * `@effect/sql-pg` are planned each time, which nearly halves the rate of rotations.
+ */
+export const run = (
+  client: Pg.ClientBase,
+  { name, text }: Statement,
+  parameters: ReadonlyArray<Parameter>,
+  callback: Callback
+): void => {
+  if (name === "") {
+    client.query(text, [...parameters], (error, result) => error ? callback(error) : callback(undefined, result.rows))
+    return
+  }
+  const known = prepared.get(client) ?? new Map<string, ReadonlyArray<Column>>()
+  const columns = known.get(name)
+  if (columns !== undefined) {
+    client.query(new Execution(name, parameters, columns, callback))
+    return
+  }
+  client.query({ name, text, values: [...parameters] }, (error, result) => {
+    if (error) return callback(error)
+    prepared.set(client, known.set(name, result.fields.map(toColumn)))
+    callback(undefined, result.rows)
+  })
+}
+
+const toColumn = ({ dataTypeID, name }: Pg.FieldDef): Column => ({
+  name,
+  parse: Pg.types.getTypeParser(dataTypeID, "text")
+})
+
+/** A prepared statement on its way. `pg` calls it for each part of the answer. */
+class Execution implements Pg.Submittable {
+  readonly #name: string
+  #parameters: ReadonlyArray<Parameter>
+  readonly #columns: ReadonlyArray<Column>
+  #rows: Array<object> = []
+  #failure: Error | undefined
+  #end: Callback | undefined
+  /**
+   * `pg` wraps it in its own callback, which ends the wait for a silent server. Node 20 keeps that until its next full
+   * collection, so it must not refer to rows and callers: they would fill the old generation.
+   */
+  callback: Callback = (error, rows) => {
+    const end = this.#end
+    this.#end = undefined
+    this.#rows = []
+    this.#parameters = []
+    end?.(error, rows)
+  }
+
+  constructor(name: string, parameters: ReadonlyArray<Parameter>, columns: ReadonlyArray<Column>, callback: Callback) {
+    this.#name = name
+    this.#parameters = parameters
+    this.#columns = columns
+    this.#end = callback
+  }
+
+  submit(connection: Pg.Connection): void {
+    connection.stream.cork()
+    connection.bind({ statement: this.#name, values: this.#parameters.map(toText) }, true)
+    connection.execute(null, true)
+    connection.sync()
+    connection.stream.uncork()
+  }
+
+  handleDataRow({ fields }: { readonly fields: ReadonlyArray<string | null> }): void {
+    if (this.#failure !== undefined) return
+    try {
+      this.#rows.push(toRow(this.#columns, fields))
+    } catch (cause) {
+      this.#failure = new Error("a row cannot be read", { cause })
+    }
+  }
+
+  handleCommandComplete(): void {}
+
+  handleError(error: Error): void {
+    this.callback(error)
+  }
+
+  handleReadyForQuery(): void {
+    this.callback(this.#failure, this.#rows)
+  }
+}
+
+const toText = (parameter: Parameter): string | null => parameter === null ? null : String(parameter)
 
 /** Pause in milliseconds between two checks whether the server answers. */
 export const pulseMillis = 5000
@@ -173,7 +250,7 @@ export const listen = (
   heard: (payload: string) => void
 ): Effect.Effect<never, SqlError> =>
   Effect.async((resume) => {
-    const client = new Pg.Client({ ...settings(connection).config, query_timeout: deadlineMillis })
+    const client = new Pg.Client({ ...configOf(connection).config, query_timeout: deadlineMillis })
     const end = () => {
       clearInterval(asking)
       client.end().catch(() => {})
@@ -197,80 +274,10 @@ export const listen = (
 export const reach = (connection: Connection): Effect.Effect<void, SqlError> =>
   Effect.tryPromise({
     try: async () => {
-      const client = new Pg.Client(settings(connection).config)
+      const client = new Pg.Client(configOf(connection).config)
       client.on("error", ignore)
       await client.connect()
       client.end().catch(ignore)
     },
     catch: (cause) => new SqlError({ cause, message: "no connection" })
   })
-
-/** Timeout in milliseconds for the check whether a server takes writes. */
-const patience = 2000
-
-/** Checks that a server takes writes. Fails if it does not, or does not answer. */
-const probe = async (config: Pg.ClientConfig, server: Server): Promise<Server> => {
-  const { connectionString, ...others } = config
-  const client = new Pg.Client({
-    ...others,
-    ...parsed(connectionString ?? ""),
-    ...server,
-    connectionTimeoutMillis: patience
-  })
-  client.on("error", () => {})
-  try {
-    await client.connect()
-    const { rows } = await client.query(
-      { text: "SHOW transaction_read_only", query_timeout: patience } as Pg.QueryConfig
-    )
-    if (rows[0]?.transaction_read_only === "off") return server
-    throw new Error(`${server.host} takes no writes`)
-  } finally {
-    client.end().catch(() => {})
-  }
-}
-
-/** The options that `pg` reads from a URL, so that host and port can be replaced. */
-const parsed = (url: string): Pg.ClientConfig => {
-  const { database, password, ssl, user } = new Pg.Client({ connectionString: url }) as Pg.Client & {
-    readonly ssl?: Pg.ClientConfig["ssl"]
-  }
-  return { database, user, ...(password === null ? {} : { password }), ...(ssl === undefined ? {} : { ssl }) }
-}
-
-/** The servers of one database. Connections use the one that takes writes, until one of them breaks. */
-interface Servers {
-  /** A socket that connects to that server and ignores the given address. None if there is only one server. */
-  readonly stream: (() => Socket) | undefined
-  /** Reports that the server no longer takes writes. */
-  readonly forget: () => void
-}
-
-const makeServers = (servers: ReadonlyArray<Server>, config: Pg.ClientConfig): Servers => {
-  let found: Promise<Server> | undefined
-  const forget = () => {
-    found = undefined
-  }
-  const find = (): Promise<Server> => {
-    if (found !== undefined) return found
-    const searching = Promise.any(servers.map((server) => probe(config, server)))
-    found = searching
-    searching.catch(() => {
-      if (found === searching) forget()
-    })
-    return searching
-  }
-  const stream = () => {
-    const socket = new Socket()
-    const connect = socket.connect.bind(socket)
-    const route = (): Socket => {
-      find().then(
-        ({ host, port }) => connect(port, host),
-        (cause) => socket.destroy(new Error("no server of the database takes writes", { cause }))
-      )
-      return socket
-    }
-    return Object.assign(socket, { connect: route }).on("error", forget)
-  }
-  return { stream: servers.length < 2 ? undefined : stream, forget }
-}

@@ -3,6 +3,7 @@
  * to one statement each.
  */
 import type { Outgoing, Updates } from "@startlist/core/Event"
+import type { PersonStore } from "@startlist/core/PersonStore"
 import { type Parties, Registration, RegistrationId, type RegistrationStore } from "@startlist/core/Registration"
 import { Conflict, unsafeBrand } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
@@ -10,10 +11,10 @@ import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
 import * as Batch from "./batch.ts"
 import { outbox, outgoingParameter } from "./queue.ts"
-import { holdPeople } from "./people.ts"
+import { holdPeople } from "./personStore.ts"
 import { type Int8, toUserId } from "./rows.ts"
 
-export interface RegistrationRow {
+interface RegistrationRow {
   readonly id: Int8
   readonly version: number
   readonly athlete_id: Int8
@@ -25,7 +26,7 @@ export interface RegistrationRow {
 
 const toParty = (id: Int8 | null) => Option.map(Option.fromNullable(id), toUserId)
 
-export const toRegistration = (row: RegistrationRow): Registration => ({
+const toRegistration = (row: RegistrationRow): Registration => ({
   id: unsafeBrand(RegistrationId, Number(row.id)),
   version: row.version,
   parties: {
@@ -37,7 +38,7 @@ export const toRegistration = (row: RegistrationRow): Registration => ({
   updates: row.updates
 })
 
-export const registrationColumns = "id, version, athlete_id, organizer_id, club_id, platform_user_id, updates"
+const columns = "id, version, athlete_id, organizer_id, club_id, platform_user_id, updates"
 
 export const partyColumns: ReadonlyArray<Batch.Column<Parties>> = [
   ["athlete_id", "bigint", ({ athleteId }) => athleteId],
@@ -67,20 +68,30 @@ const minShare = 8
 
 const byId = (a: Change, b: Change): number => a.next.id - b.next.id
 
+/** The registrations of an athlete, oldest first. */
+export const makeListByAthlete =
+  ({ prefix: p, query }: Database.Service): PersonStore.Service["registrations"] => (id) =>
+    Effect.map(
+      query<RegistrationRow>({
+        name: `${p}person_registrations`,
+        text: `SELECT ${columns} FROM ${p}registrations WHERE athlete_id = $1::bigint ORDER BY id`
+      }, [id]),
+      (rows) => rows.map(toRegistration)
+    )
+
 export const make = (database: Database.Service): Effect.Effect<RegistrationStore.Service> =>
   Effect.gen(function*() {
     const { dialect, isInProcess, prefix: p, query, wake } = database
     const { queueing } = dialect.steps(database)
     const find = Batch.statement(
       `${p}registration_find`,
-      (isAlone) =>
-        `SELECT ${registrationColumns} FROM ${p}registrations WHERE ${Batch.isAmong("id", "bigint", isAlone)}`
+      (isAlone) => `SELECT ${columns} FROM ${p}registrations WHERE ${Batch.isAmong("id", "bigint", isAlone)}`
     )
     const insert = {
       name: `${p}registration_insert`,
       text: `WITH held AS (${holdPeople(p, "VALUES ($1::bigint)")})
         INSERT INTO ${p}registrations (version, athlete_id, organizer_id, club_id, platform_user_id, updates)
-        SELECT 1, user_id, $2::bigint, $3::bigint, $4::bigint, $5::json FROM held RETURNING ${registrationColumns}`
+        SELECT 1, user_id, $2::bigint, $3::bigint, $4::bigint, $5::json FROM held RETURNING ${columns}`
     }
     // Sorted by key, as grants are: rows are locked in one order. Each is judged on its own version.
     const save = Batch.statement(

@@ -32,7 +32,7 @@ export const layer: Layer.Layer<Stores | ImportStore, never, Database | Seal> = 
     return Context.make(ApplicationStore, applicationStore).pipe(
       Context.add(GrantStore, grantStore),
       Context.add(ImportStore, yield* imports.make(database, seal, applicationStore, grantStore)),
-      Context.add(PersonStore, persons.make(database, grantStore)),
+      Context.add(PersonStore, persons.make(database, grantStore, registrations.makeListByAthlete(database))),
       Context.add(SubscriptionStore, subscriptions.make(database, deliveryQueue)),
       Context.add(RegistrationStore, yield* registrations.make(database)),
       Context.add(DeliveryQueue, deliveryQueue),

@@ -13,13 +13,12 @@ import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { type Change, GrantStore } from "./Grant.ts"
 import { ImportStore } from "./ImportStore.ts"
 import { cancel, type Enqueue, makeDeliveries } from "./internal/memoryDeliveries.ts"
-import { makeImportStore } from "./internal/memoryImports.ts"
 import { compareAndSet, isActive, makeState, newestFirst, saving, type State, wake } from "./internal/memoryState.ts"
 import { PersonStore } from "./PersonStore.ts"
 import { emptyUpdates, RegistrationId, RegistrationStore } from "./Registration.ts"
 import { Conflict } from "./Store.ts"
 import type { Stores } from "./Services.ts"
-import { AlreadySubscribed, SubscriptionId, SubscriptionStore } from "./Subscription.ts"
+import { AlreadySubscribed, type Subscription, SubscriptionId, SubscriptionStore } from "./Subscription.ts"
 import { UserErased, type UserId } from "./User.ts"
 
 const makeApplicationStore = (
@@ -56,12 +55,13 @@ const makeApplicationStore = (
     saving(() => signingSecrets.has(next.applicationId) && compareAndSet(signingSecrets, next.applicationId, next))
 })
 
+const subscriptionOf = ({ subscriptions }: State, id: ApplicationId): Subscription | undefined =>
+  [...subscriptions.values()].find(({ applicationId }) => applicationId === id)
+
 const makeSubscriptionStore = (state: State): SubscriptionStore.Service => {
   const { applications, lastIds, subscriptions } = state
-  const byApplication = (id: ApplicationId) =>
-    [...subscriptions.values()].find(({ applicationId }) => applicationId === id)
   return {
-    findByApplication: (id) => Effect.sync(() => Option.fromNullable(byApplication(id))),
+    findByApplication: (id) => Effect.sync(() => Option.fromNullable(subscriptionOf(state, id))),
     list: ({ after, limit }) =>
       Effect.sync(() =>
         newestFirst(subscriptions).filter(({ id }) => Option.isNone(after) || id < after.value).slice(0, limit)
@@ -70,7 +70,7 @@ const makeSubscriptionStore = (state: State): SubscriptionStore.Service => {
       Effect.suspend((): ReturnType<SubscriptionStore.Service["insert"]> => {
         const { applicationId } = subscription
         if (applications.get(applicationId)?.state === "ended") return new ApplicationNotFound({ applicationId })
-        if (byApplication(applicationId) !== undefined) return new AlreadySubscribed()
+        if (subscriptionOf(state, applicationId) !== undefined) return new AlreadySubscribed()
         const id = SubscriptionId.make(++lastIds.subscription)
         const inserted = { ...subscription, id, version: 1, paused: false, pausedByOperator: false }
         subscriptions.set(id, inserted)
@@ -176,6 +176,78 @@ const makePersonStore = (state: State, enqueue: Enqueue): PersonStore.Service =>
           if (delivery.state === "pending") cancel(state, queued, at)
         }
         return true
+      })
+  }
+}
+
+/** The store of imports. `save` saves a grant in one step, and returns whether it was the next version. */
+const makeImportStore = (state: State, save: (change: Change) => boolean): ImportStore.Service => {
+  const {
+    applications,
+    erased,
+    importedSubscriptions,
+    importedTokens,
+    lastIds,
+    registrations,
+    signingSecrets,
+    subscriptions
+  } = state
+  /** Lets new identifiers continue after this one. */
+  const passed = (kind: "application" | "registration" | "subscription", id: number) => {
+    lastIds[kind] = Math.max(lastIds[kind], id)
+  }
+  return {
+    insertApplication: (application, value) =>
+      Effect.suspend((): ReturnType<ImportStore.Service["insertApplication"]> => {
+        const { id, ownerId } = application
+        if (erased.has(ownerId)) return new UserErased({ userId: ownerId })
+        if (applications.has(id)) return Effect.succeed(false)
+        applications.set(id, application)
+        signingSecrets.set(id, { applicationId: id, version: 1, secrets: [{ ...first, value }] })
+        passed("application", id)
+        return Effect.succeed(true)
+      }),
+    // One step: an erasure between grant and tokens would leave the tokens.
+    saveGrant: (change, tokens) =>
+      saving(() => {
+        if (!save(change)) return false
+        for (const token of tokens) {
+          if (!importedTokens.has(token.hash)) importedTokens.set(token.hash, token)
+        }
+        return true
+      }),
+    insertSubscription: (subscription, signing) =>
+      Effect.suspend((): ReturnType<ImportStore.Service["insertSubscription"]> => {
+        const { applicationId, id } = subscription
+        if (importedSubscriptions.has(id) || subscriptions.has(id)) return Effect.succeed(false)
+        if ((applications.get(applicationId)?.state ?? "ended") === "ended") {
+          return new ApplicationNotFound({ applicationId })
+        }
+        if (subscriptionOf(state, applicationId) !== undefined) return new AlreadySubscribed()
+        if (Option.isSome(signing) && !compareAndSet(signingSecrets, applicationId, signing.value)) {
+          return new Conflict()
+        }
+        subscriptions.set(id, subscription)
+        importedSubscriptions.add(id)
+        passed("subscription", id)
+        return Effect.succeed(true)
+      }),
+    insertRegistration: (registration) =>
+      Effect.suspend((): ReturnType<ImportStore.Service["insertRegistration"]> => {
+        if (erased.has(registration.parties.athleteId)) return new Conflict()
+        if (registrations.has(registration.id)) return Effect.succeed(false)
+        registrations.set(registration.id, registration)
+        passed("registration", registration.id)
+        return Effect.succeed(true)
+      }),
+    findToken: (hash) => Effect.sync(() => Option.fromNullable(importedTokens.get(hash))),
+    hasTokens: () => Effect.sync(() => importedTokens.size > 0),
+    purgeTokens: (now, limit) =>
+      Effect.sync(() => {
+        const over = [...importedTokens.values()].filter(({ expiresAt }) => expiresAt.epochMillis <= now.epochMillis)
+        const removed = over.slice(0, limit)
+        for (const { hash } of removed) importedTokens.delete(hash)
+        return removed.length
       })
   }
 }

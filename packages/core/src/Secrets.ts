@@ -1,8 +1,13 @@
-/** Unguessable values and their fingerprints. Not Effect's `Random`, which tests can seed. */
+/**
+ * Unguessable values, their fingerprints, and the master keys from which keys are derived. Not Effect's `Random`, which tests
+ * can seed.
+ */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Encoding from "effect/Encoding"
 import type * as Option from "effect/Option"
-import type * as Redacted from "effect/Redacted"
+import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { unsafeBrand } from "./Store.ts"
 
@@ -75,3 +80,38 @@ export declare namespace Secrets {
     readonly keys: readonly [TokenKey, ...ReadonlyArray<TokenKey>]
   }
 }
+
+/** A master key is not 32 bytes in base64. */
+export class InvalidKey extends Schema.TaggedError<InvalidKey>()("@startlist/core/InvalidKey", {}) {
+  override get message(): string {
+    return "a master key is 32 bytes in base64"
+  }
+}
+
+/**
+ * The keys of an installation, the same on every node, from which all other keys are derived. Each has 32 bytes, in base64 or
+ * base64url.
+ */
+export interface MasterKeys {
+  /** The present key. */
+  readonly key: Redacted.Redacted<string>
+  /** Previous keys. Values that were made with them stay valid. */
+  readonly retired?: ReadonlyArray<Redacted.Redacted<string>> | undefined
+}
+
+/** The 32 bytes of a master key. White space around it is ignored. */
+export const keyBytes = (key: Redacted.Redacted<string>): Either.Either<Uint8Array, InvalidKey> => {
+  const text = Redacted.value(key).trim().replaceAll("+", "-").replaceAll("/", "_").replace(/={1,2}$/, "")
+  return Encoding.decodeBase64Url(text).pipe(
+    Either.mapLeft(() => new InvalidKey()),
+    Either.filterOrLeft((bytes) => bytes.length === 32, () => new InvalidKey())
+  )
+}
+
+/** The bytes of all master keys, the present one first. */
+export const allKeyBytes = (
+  { key, retired = [] }: MasterKeys
+): Either.Either<readonly [Uint8Array, ...ReadonlyArray<Uint8Array>], InvalidKey> =>
+  Either.all([keyBytes(key), Either.all(retired.map(keyBytes))]).pipe(
+    Either.map(([present, others]) => [present, ...others])
+  )

@@ -1,5 +1,9 @@
-/** Requests for tokens (requirements §4.2 and §4.3): each finds its grant, decides (`TokenRequest`), and saves once. */
+/**
+ * Requests for tokens (requirements §4.2 and §4.3): each finds its grant, decides (`TokenRequest`), and saves once. A refresh
+ * does not find its application, too: it compares a copy with the application of the grant.
+ */
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
@@ -10,7 +14,6 @@ import { type ClientCredentials, makeWithClient } from "./Client.ts"
 import { Audit, Entry, type GrantType, Party, uninterrupted } from "./Audit.ts"
 import { asOf, type Found, GrantStore } from "./Grant.ts"
 import { makeFindImported } from "./ImportStore.ts"
-import { certain, type IsCurrent, makeWithKnownClient, type Outdated, outdated } from "./internal/knownClients.ts"
 import { makeWithNow } from "./internal/runtime.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
@@ -76,6 +79,68 @@ const reasonOf = (error: Tagged): string =>
   error instanceof InvalidGrant ? error.reason : reasons[error._tag] ?? "not_admitted"
 
 const unknownGrant = new InvalidGrant({ reason: "unknown" })
+
+/** The copy is of another version than the application of the grant. Nothing was done. */
+class Outdated extends Schema.TaggedError<Outdated>()("@startlist/core/Outdated", {}) {}
+
+const outdated = new Outdated()
+
+/** Whether the application that was found with a grant is the one that has proven its secret. */
+type IsCurrent = (found: Found) => boolean
+
+const isOutdated = (error: unknown): error is Outdated => error instanceof Outdated
+
+/** With an application that was just found, nothing is outdated. */
+const certain = <A, E>(use: (isCurrent: IsCurrent) => Effect.Effect<A, E | Outdated>) =>
+  Effect.catchIf(use(() => true), isOutdated, Effect.die)
+
+/** Maximum number of copies of applications. */
+const maxCopies = 1000
+
+/**
+ * Makes a function that authenticates a client by the copy of its last refresh, and continues. `use` fails as `outdated`
+ * before it decides anything, if the application of the grant is not current. Then the application is found, as for a first
+ * request; also if the secret is wrong, `admit` refuses, or there is no grant. So no refusal depends on a copy.
+ */
+const makeWithKnownClient = (withClient: Effect.Effect.Success<typeof makeWithClient>) =>
+  Effect.map(Secrets, ({ hash }) => {
+    const copies = new Map<Application.ApplicationId, Application.Application>()
+    const remember = (application: Application.Application) => {
+      if (copies.size >= maxCopies) copies.clear()
+      copies.set(application.id, application)
+    }
+    return <A, E, R>(
+      client: ClientCredentials<R>,
+      now: DateTime.Utc,
+      use: (isCurrent: IsCurrent) => Effect.Effect<A, E | Outdated>
+    ) => {
+      const { admit, id, secret } = client
+      const found = Effect.suspend(() =>
+        withClient(client, now, (application) => {
+          remember(application)
+          return certain(use)
+        })
+      )
+      const copy = Option.fromNullable(copies.get(id))
+      const known = Application.authenticate(copy, hash(Redacted.value(secret)), now)
+      if (Either.isLeft(known)) return found
+      const { right: application } = known
+      let isChecked = false
+      const isCurrent: IsCurrent = ({ application: { version } }) => isChecked ||= version === application.version
+      const used = use(isCurrent).pipe(
+        // There may be no grant, and therefore no application to compare the copy with.
+        Effect.catchIf(
+          (error) => !isChecked && error instanceof InvalidGrant && error.reason === "unknown",
+          (error) => withClient(client, now, () => Effect.fail(error))
+        ),
+        // Last: what was found needs no other check.
+        Effect.catchIf(isOutdated, () => found)
+      )
+      return admit === undefined
+        ? used
+        : Effect.matchEffect(admit(application), { onFailure: () => found, onSuccess: () => used })
+    }
+  })
 
 /** Makes both requests over their ports. */
 export const make: Effect.Effect<

@@ -2,12 +2,11 @@
 import { Buffer } from "node:buffer"
 import { createHmac, hash, hkdfSync, randomBytes, randomFillSync, timingSafeEqual } from "node:crypto"
 import * as Layer from "effect/Layer"
-import type * as MasterKey from "@startlist/core/MasterKey"
-import { Secrets } from "@startlist/core/Secrets"
+import { type InvalidKey, type MasterKeys, Secrets } from "@startlist/core/Secrets"
 import { fromKeys, type Runtime, size, withDrawnKey } from "./internal/secrets.ts"
 
 /** With the master key of the installation: the same on every node, and the one that seals signing secrets. */
-export const layerWith = (keys: MasterKey.MasterKeys): Layer.Layer<Secrets, MasterKey.InvalidKey> =>
+export const layerWith = (keys: MasterKeys): Layer.Layer<Secrets, InvalidKey> =>
   Layer.suspend(() => Layer.effect(Secrets, fromKeys(makeRuntime(), keys)))
 
 /**

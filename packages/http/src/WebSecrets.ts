@@ -7,8 +7,7 @@ import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"
 import * as Encoding from "effect/Encoding"
 import * as Layer from "effect/Layer"
-import type * as MasterKey from "@startlist/core/MasterKey"
-import { Secrets } from "@startlist/core/Secrets"
+import { type InvalidKey, type MasterKeys, Secrets } from "@startlist/core/Secrets"
 import { fromKeys, type Runtime, size, withDrawnKey } from "./internal/secrets.ts"
 
 const utf8 = new TextEncoder()
@@ -37,7 +36,7 @@ const runtime: Runtime = {
 }
 
 /** With the master key of the installation: the same on every node, and the one that seals signing secrets. */
-export const layerWith = (keys: MasterKey.MasterKeys): Layer.Layer<Secrets, MasterKey.InvalidKey> =>
+export const layerWith = (keys: MasterKeys): Layer.Layer<Secrets, InvalidKey> =>
   Layer.effect(Secrets, fromKeys(runtime, keys))
 
 /** With a random key, for one process and stores in memory: see `NodeSecrets.layerDrawn`. */

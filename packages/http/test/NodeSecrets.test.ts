@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { MasterKey, Secrets } from "@startlist/core"
+import { Secrets } from "@startlist/core"
 import { NodeSecrets } from "@startlist/http"
 import { Effect, FastCheck, Option, Redacted } from "effect"
 import { createHmac, hkdfSync } from "node:crypto"
@@ -8,7 +8,7 @@ const kinds = ["code", "client", "challenge", "claim", "event"] as const
 
 const masterKey = (fill: number) => Redacted.make(Buffer.alloc(32, fill).toString("base64"))
 
-const keysOf = (keys: MasterKey.MasterKeys) =>
+const keysOf = (keys: Secrets.MasterKeys) =>
   Effect.map(Secrets.Secrets, ({ keys }) => keys).pipe(Effect.provide(NodeSecrets.layerWith(keys)), Effect.runSync)
 
 describe("secrets by node:crypto", () => {
@@ -46,7 +46,7 @@ describe("secrets by node:crypto", () => {
   it.effect("a key of another size is refused", () =>
     Effect.gen(function*() {
       const refused = Effect.provide(Secrets.Secrets, NodeSecrets.layerWith({ key: Redacted.make("c2hvcnQ=") }))
-      expect(yield* Effect.flip(refused)).toEqual(new MasterKey.InvalidKey())
+      expect(yield* Effect.flip(refused)).toEqual(new Secrets.InvalidKey())
     }))
 })
 

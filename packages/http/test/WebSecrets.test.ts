@@ -1,6 +1,6 @@
 /** Compares two implementations of one derivation. `NodeSecrets.test.ts` has the rules. */
 import { describe, expect, it } from "@effect/vitest"
-import { MasterKey, Secrets } from "@startlist/core"
+import { Secrets } from "@startlist/core"
 import { NodeSecrets, WebSecrets } from "@startlist/http"
 import { TestSecrets } from "@startlist/testing"
 import { Effect, FastCheck, type Layer, Option, Redacted } from "effect"
@@ -8,7 +8,7 @@ import { Effect, FastCheck, type Layer, Option, Redacted } from "effect"
 const keys = { key: Redacted.make(Buffer.alloc(32, 1).toString("base64")) }
 const others = { key: Redacted.make(Buffer.alloc(32, 2).toString("base64")), retired: [keys.key] }
 
-const secretsOf = (layer: Layer.Layer<Secrets.Secrets, MasterKey.InvalidKey>) =>
+const secretsOf = (layer: Layer.Layer<Secrets.Secrets, Secrets.InvalidKey>) =>
   Effect.runSync(Effect.provide(Secrets.Secrets, layer))
 
 const onNode = secretsOf(NodeSecrets.layerWith(keys))
@@ -80,6 +80,6 @@ describe("secrets by Web Crypto and @noble/hashes", () => {
   it.effect("a key of another size is refused", () =>
     Effect.gen(function*() {
       const refused = Effect.provide(Secrets.Secrets, WebSecrets.layerWith({ key: Redacted.make("c2hvcnQ=") }))
-      expect(yield* Effect.flip(refused)).toEqual(new MasterKey.InvalidKey())
+      expect(yield* Effect.flip(refused)).toEqual(new Secrets.InvalidKey())
     }))
 })

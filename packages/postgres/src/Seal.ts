@@ -1,5 +1,5 @@
 /** Seals secrets that must be recoverable: the webhook signing secrets, under the operator's master key. */
-import * as MasterKey from "@startlist/core/MasterKey"
+import { allKeyBytes, type InvalidKey, type MasterKeys } from "@startlist/core/Secrets"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -65,9 +65,9 @@ const toKey = (bytes: Uint8Array): Key => ({
 })
 
 /** A seal with the present master key, which seals; retired ones still open. */
-export const make = (masterKeys: MasterKey.MasterKeys): Effect.Effect<Seal.Service, MasterKey.InvalidKey> =>
+export const make = (masterKeys: MasterKeys): Effect.Effect<Seal.Service, InvalidKey> =>
   Effect.gen(function*() {
-    const [first, ...others] = yield* MasterKey.allBytes(masterKeys)
+    const [first, ...others] = yield* allKeyBytes(masterKeys)
     const present = toKey(first)
     const keys = [present, ...others.map(toKey)]
     const header = Buffer.concat([Buffer.of(format), present.id])
@@ -117,5 +117,4 @@ export const make = (masterKeys: MasterKey.MasterKeys): Effect.Effect<Seal.Servi
   })
 
 /** A seal with the present master key. Retired keys still open the secrets that they sealed. */
-export const layerWith = (masterKeys: MasterKey.MasterKeys): Layer.Layer<Seal, MasterKey.InvalidKey> =>
-  Layer.effect(Seal, make(masterKeys))
+export const layerWith = (masterKeys: MasterKeys): Layer.Layer<Seal, InvalidKey> => Layer.effect(Seal, make(masterKeys))

@@ -1,5 +1,5 @@
 import { it } from "@effect/vitest"
-import { Applications, MasterKey, OAuth, Subscriptions } from "@startlist/core"
+import { Applications, OAuth, Secrets, Subscriptions } from "@startlist/core"
 import { Seal, Users } from "@startlist/postgres"
 import { Effect, Either, Option, Redacted } from "effect"
 import { describe, expect } from "vitest"
@@ -124,7 +124,7 @@ describe("the seal", () => {
   it.effect("requires a key of 32 bytes", () =>
     Effect.gen(function*() {
       for (const bad of ["", "short", Buffer.alloc(31).toString("base64"), "!".repeat(44)]) {
-        expect(yield* Effect.flip(Seal.make({ key: Redacted.make(bad) }))).toEqual(new MasterKey.InvalidKey())
+        expect(yield* Effect.flip(Seal.make({ key: Redacted.make(bad) }))).toEqual(new Secrets.InvalidKey())
       }
     }))
 })

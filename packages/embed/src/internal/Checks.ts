@@ -4,7 +4,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { bytesOf } from "@startlist/core/MasterKey"
+import { keyBytes } from "@startlist/core/Secrets"
 import { documented } from "@startlist/core/Policy"
 import * as Core from "@startlist/core/User"
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
@@ -61,7 +61,7 @@ const scope = text("a scope without spaces (RFC 6749 §3.3)", (given) => /^[\x21
 
 const key = text(
   "32 bytes in base64; make them with: openssl rand -base64 32",
-  (given) => Either.isRight(bytesOf(Redacted.make(given)))
+  (given) => Either.isRight(keyBytes(Redacted.make(given)))
 )
 
 const role = oneOf(...Core.Role.literals)

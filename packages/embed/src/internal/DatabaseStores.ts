@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import type { MasterKeys } from "@startlist/core/MasterKey"
+import type { MasterKeys } from "@startlist/core/Secrets"
 import type { Stores } from "@startlist/core/Services"
 import type { Database } from "@startlist/postgres/Database"
 import * as Postgres from "@startlist/postgres/Postgres"

@@ -2,7 +2,7 @@
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type { MasterKeys } from "@startlist/core/MasterKey"
+import type { MasterKeys } from "@startlist/core/Secrets"
 import { named, type Platform } from "@startlist/core/Platform"
 import { documented, type Policy } from "@startlist/core/Policy"
 import { type Block, parseBlock } from "@startlist/dispatcher/AddressGuard"

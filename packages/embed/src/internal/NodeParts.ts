@@ -1,5 +1,5 @@
 /** Stores, callbacks and secrets for Node, from plain options. */
-import type { MasterKeys } from "@startlist/core/MasterKey"
+import type { MasterKeys } from "@startlist/core/Secrets"
 import * as Memory from "@startlist/core/Memory"
 import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"

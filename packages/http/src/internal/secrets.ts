@@ -4,8 +4,15 @@ import * as Either from "effect/Either"
 import * as Encoding from "effect/Encoding"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import * as MasterKey from "@startlist/core/MasterKey"
-import { Fingerprint, prefixes, type Secrets, type TokenKey } from "@startlist/core/Secrets"
+import {
+  allKeyBytes,
+  Fingerprint,
+  type InvalidKey,
+  type MasterKeys,
+  prefixes,
+  type Secrets,
+  type TokenKey
+} from "@startlist/core/Secrets"
 import { unsafeBrand } from "@startlist/core/Store"
 
 /** 256 bits. */
@@ -29,9 +36,9 @@ export interface Runtime {
 /** With the master keys of an installation. */
 export const fromKeys = (
   runtime: Runtime,
-  keys: MasterKey.MasterKeys
-): Either.Either<Secrets.Service, MasterKey.InvalidKey> =>
-  Either.map(MasterKey.allBytes(keys), ([first, ...others]) => make(runtime, first, others))
+  keys: MasterKeys
+): Either.Either<Secrets.Service, InvalidKey> =>
+  Either.map(allKeyBytes(keys), ([first, ...others]) => make(runtime, first, others))
 
 /** With a random key. */
 export const withDrawnKey = (runtime: Runtime): Secrets.Service => make(runtime, runtime.drawBytes(size), [])

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type * as MasterKey from "@startlist/core/MasterKey"
+import type * as Secrets from "@startlist/core/Secrets"
 import * as Folder from "@startlist/postgres/Folder"
 import { type Configuration, InvalidConfiguration } from "../settings/Configuration.ts"
 import * as Setting from "../settings/Setting.ts"
@@ -74,7 +74,7 @@ const kept = <A>(
   }))
 
 /** The master keys as the core names them. */
-export const masterKeysOf = ({ masterKeys: [key, ...retired] }: Keys): MasterKey.MasterKeys => ({ key, retired })
+export const masterKeysOf = ({ masterKeys: [key, ...retired] }: Keys): Secrets.MasterKeys => ({ key, retired })
 
 /** The keys of this installation. The first start generates those that the environment does not set. */
 export const load = (configuration: Configuration): Effect.Effect<Keys, InvalidConfiguration> => {

@@ -12,7 +12,7 @@ import * as Option from "effect/Option"
 import { map } from "effect/Record"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import * as MasterKey from "@startlist/core/MasterKey"
+import { keyBytes } from "@startlist/core/Secrets"
 import { SingleLine } from "@startlist/core/Store"
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as ServerUrl from "@startlist/postgres/ServerUrl"
@@ -203,9 +203,7 @@ export const bearerToken: Kind<Redacted.Redacted<string>> = secret(
 /** The present master key, then those that it has replaced. Each has 32 bytes, in base64, standard or URL-safe. */
 export type MasterKeys = Arr.NonEmptyReadonlyArray<Redacted.Redacted<string>>
 
-const readKeys = listOf((value) =>
-  Either.isRight(MasterKey.bytesOf(Redacted.make(value))) ? Redacted.make(value) : undefined
-)
+const readKeys = listOf((value) => Either.isRight(keyBytes(Redacted.make(value))) ? Redacted.make(value) : undefined)
 
 /** One key, or several. */
 export const masterKeys: Kind<MasterKeys> = secret(

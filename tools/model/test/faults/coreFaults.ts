@@ -33,7 +33,7 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
       "generation = grant.generation"
     ]
   }),
-  ...inCore("internal/knownClients.ts", rules, {
+  ...inCore("TokenRequests.ts", rules, {
     "a refresh trusts an old copy of the application": ["version === application.version", "true"]
   }),
   ...inCore("Grant.ts", programsAndRules, {
@@ -271,7 +271,8 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
   }),
   ...inCore("Memory.ts", lawsAndRules, {
     "an application has several subscriptions": [
-      "if (byApplication(applicationId) !== undefined) return new AlreadySubscribed()\n"
+      "if (subscriptionOf(state, applicationId) !== undefined) return new AlreadySubscribed()\n        const id",
+      "const id"
     ],
     "an identifier is used again": ["++lastIds.subscription", "subscriptions.size + 1"]
   }),
@@ -376,7 +377,7 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
       "void [hash, token]"
     ]
   }),
-  ...inCore("internal/memoryImports.ts", laws, {
+  ...inCore("Memory.ts", laws, {
     "a removed subscription is imported again": ["importedSubscriptions.has(id) || "],
     "an imported identifier is given again": ["        passed(\"application\", id)\n"],
     "an imported application is imported over a changed one": [

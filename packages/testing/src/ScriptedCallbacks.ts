@@ -7,7 +7,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { never } from "./internal/never.ts"
+import { never } from "./internal/eventLoop.ts"
 
 /** Behaviour of a receiver for one request. */
 export type Behaviour = Data.TaggedEnum<{

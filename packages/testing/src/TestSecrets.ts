@@ -9,8 +9,7 @@ import * as Encoding from "effect/Encoding"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { fingerprint } from "./internal/fingerprint.ts"
-import { sha256 } from "./internal/sha256.ts"
+import { fingerprint, sha256 } from "./internal/hashes.ts"
 
 /** A part of every secret in clear, by which tests find secrets where none may be. */
 export const mark = "InClear"

@@ -7,13 +7,18 @@
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as FiberRef from "effect/FiberRef"
+import * as GlobalValue from "effect/GlobalValue"
+import * as Predicate from "effect/Predicate"
 import * as Random from "effect/Random"
 import * as Runtime from "effect/Runtime"
+import type * as Scheduler from "effect/Scheduler"
+import { PCGRandom } from "effect/Utils"
 import { turn } from "./internal/eventLoop.ts"
-import { abandon, currentNode, SeededScheduler } from "./internal/seededScheduler.ts"
-import { VirtualClock } from "./internal/virtualClock.ts"
 
 /** A simulated process, which can be killed. */
 export interface Node {
@@ -148,3 +153,134 @@ const offsetBy = (clock: Clock.Clock, millis: number): Clock.Clock => ({
   unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos() + BigInt(Math.round(millis * 1_000_000)),
   sleep: (duration) => clock.sleep(duration)
 })
+
+interface Timer {
+  readonly at: number
+  readonly wake: () => void
+}
+
+/** A clock that is moved by hand. */
+class VirtualClock implements Clock.Clock {
+  readonly [Clock.ClockTypeId]: Clock.ClockTypeId = Clock.ClockTypeId
+  readonly currentTimeMillis: Effect.Effect<number>
+  readonly currentTimeNanos: Effect.Effect<bigint>
+  #now: number
+  /** The next timer is the last element. Of equal times, the one that was set first is the next. */
+  readonly #timers: Array<Timer> = []
+
+  constructor(now: number) {
+    this.#now = now
+    this.currentTimeMillis = Effect.sync(() => this.#now)
+    this.currentTimeNanos = Effect.sync(() => this.unsafeCurrentTimeNanos())
+  }
+
+  unsafeCurrentTimeMillis(): number {
+    return this.#now
+  }
+
+  unsafeCurrentTimeNanos(): bigint {
+    return BigInt(Math.round(this.#now * 1_000_000))
+  }
+
+  sleep(duration: Duration.Duration): Effect.Effect<void> {
+    return Effect.async<void>((resume) => {
+      const timer = { at: this.#now + Math.max(0, Duration.toMillis(duration)), wake: () => resume(Effect.void) }
+      if (timer.at !== Infinity) this.#insert(timer)
+      return Effect.sync(() => this.#remove(timer))
+    })
+  }
+
+  /** Moves to the next timer and runs it. */
+  advance(): boolean {
+    const next = this.#timers.pop()
+    if (next === undefined) return false
+    this.#now = Math.max(this.#now, next.at)
+    next.wake()
+    return true
+  }
+
+  #insert(timer: Timer): void {
+    let [low, high] = [0, this.#timers.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.#timers[middle]?.at ?? 0) > timer.at) low = middle + 1
+      else high = middle
+    }
+    this.#timers.splice(low, 0, timer)
+  }
+
+  #remove(timer: Timer): void {
+    const index = this.#timers.indexOf(timer)
+    if (index >= 0) this.#timers.splice(index, 1)
+  }
+}
+
+type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
+
+/** The node that a fiber belongs to, with all that it forks. */
+const currentNode: FiberRef.FiberRef<Node | undefined> = GlobalValue.globalValue(
+  "@startlist/testing/VirtualTime/currentNode",
+  () => FiberRef.unsafeMake<Node | undefined>(undefined)
+)
+
+/** Runs tasks one at a time, in an order drawn from a seed. Tasks of killed nodes do not run. */
+class SeededScheduler implements Scheduler.Scheduler {
+  readonly #tasks: Array<{ readonly run: Scheduler.Task; readonly fiber: AnyFiber | undefined }> = []
+  readonly #random: PCGRandom
+  readonly #turn: number
+  readonly #arrived: () => void
+  readonly outside = new Set<AnyFiber>()
+  steps = 0
+  interleaving = 0
+  /** Number of steps until the next change of turns. */
+  #left = 0
+
+  constructor({ seed, turn = 60 }: { readonly seed: number; readonly turn?: number }, arrived: () => void) {
+    this.#random = new PCGRandom(seed)
+    this.#turn = turn
+    this.#arrived = arrived
+  }
+
+  shouldYield(fiber: AnyFiber): number | false {
+    if (fiber.getFiberRef(currentNode)?.isAlive === false) return 0
+    if (this.interleaving > 0 && this.#left-- <= 0) {
+      // A change of turns takes about 20 steps. Random turns below that would never end.
+      this.#left = 20 + this.#random.integer(2 * this.#turn)
+      return 0
+    }
+    return fiber.currentOpCount > 2048 ? 0 : false
+  }
+
+  scheduleTask(run: Scheduler.Task, _priority: number, fiber?: AnyFiber): void {
+    if (fiber?.getFiberRef(currentNode)?.isAlive === false) {
+      this.outside.delete(fiber)
+      return
+    }
+    this.#tasks.push({ run, fiber })
+    this.#arrived()
+  }
+
+  /** Runs one task, if there is one. */
+  step(): boolean {
+    const { length } = this.#tasks
+    if (length === 0) return false
+    const [task] = this.#tasks.splice(this.interleaving > 0 ? this.#random.integer(length) : 0, 1)
+    this.steps++
+    if (task?.fiber?.getFiberRef(currentNode)?.isAlive !== false) task?.run()
+    return true
+  }
+}
+
+/**
+ * Ends every daemon of this scheduler without running it. Effect stores each daemon until it ends. Killed ones never
+ * do, and the fibers of a thousand runs would fill the memory.
+ */
+const abandon = (scheduler: Scheduler.Scheduler): void => {
+  for (const fiber of Effect.runSync(Fiber.roots)) {
+    if (fiber.getFiberRef(FiberRef.currentScheduler) !== scheduler) continue
+    // Not in the interface of a fiber: interruption would need the fiber to run.
+    if (Predicate.hasProperty(fiber, "setExitValue") && Predicate.isFunction(fiber.setExitValue)) {
+      fiber.setExitValue(Exit.interrupt(fiber.id()))
+    }
+  }
+}

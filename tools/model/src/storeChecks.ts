@@ -4,7 +4,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import type { Around } from "@startlist/testing/Faults"
-import { leaksSecret } from "@startlist/testing/internal/plain"
+import { leaksSecret } from "@startlist/testing/internal/expecting"
 import type { ProgramFixture } from "./programFixture.ts"
 
 const isClaims = (value: unknown): value is ReadonlyArray<Claimed> =>

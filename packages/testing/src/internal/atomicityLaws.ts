@@ -17,7 +17,8 @@ import {
   type Stops,
   sweep
 } from "./rounds.ts"
-import * as scenes from "./scenes.ts"
+import * as deliveries from "./deliveryScenes.ts"
+import * as records from "./recordScenes.ts"
 import { alone, asText, look, type MakeScene, oneOf, pick, type Seen, staged } from "./stage.ts"
 import { interruptAt } from "./stepping.ts"
 
@@ -25,23 +26,23 @@ type Operations = ReadonlyArray<readonly [MakeScene, ReadonlyArray<string>]>
 
 /** Operations that write several records, or one record that several finds return. */
 const usual: Operations = [
-  [scenes.application, [
+  [records.application, [
     "a revocation of all grants",
     "a save of an application",
     "a save of signing secrets",
     "a save of a subscription",
     "an insertion of an application"
   ]],
-  [scenes.records, [
+  [records.records, [
     "a save of a grant",
     "a first save of a grant",
     "a revocation",
     "a save of a registration",
     "enqueueing several events"
   ]],
-  [scenes.unsubscribed, ["a first insertion of a subscription"]],
-  [scenes.person, ["an erasure"]],
-  [scenes.queue, [
+  [records.unsubscribed, ["a first insertion of a subscription"]],
+  [deliveries.person, ["an erasure"]],
+  [deliveries.queue, [
     "a removal of a subscription",
     "settling several deliveries",
     "releasing several claims",
@@ -52,14 +53,14 @@ const usual: Operations = [
 
 /** Operations that write one record, which a store may write in parts in some states. */
 const rare: Operations = [
-  [scenes.records, ["an insertion of a registration"]],
-  [scenes.application, ["the end of the application", "a pause"]],
-  [scenes.after(scenes.application, "a pause"), ["a resumption"]],
+  [records.records, ["an insertion of a registration"]],
+  [records.application, ["the end of the application", "a pause"]],
+  [records.after(records.application, "a pause"), ["a resumption"]],
   [
-    scenes.after(scenes.records, "enqueueing several events", "a removal of a subscription"),
+    records.after(records.records, "enqueueing several events", "a removal of a subscription"),
     ["an insertion of a subscription"]
   ],
-  [scenes.queue, ["a settlement", "a release"]]
+  [deliveries.queue, ["a settlement", "a release"]]
 ]
 
 /** Operations on one record or a few, which are interrupted at each step and seen by another handle. */
@@ -67,7 +68,7 @@ export const operations: Operations = [...usual, ...rare]
 
 /** Operations that write many records. */
 const large: Operations = [
-  [scenes.backlog, [
+  [deliveries.backlog, [
     "a removal of a subscription",
     "a cancellation",
     "settling all deliveries",
@@ -216,18 +217,18 @@ const findsShowOneMoment = (rehearsal: Rehearsed) =>
 
 /** Operations on records that one find returns together. */
 const sequences: ReadonlyArray<readonly [MakeScene, ReadonlyArray<string>]> = [
-  [scenes.records, ["a save of an application", "a save of a grant"]],
-  [scenes.records, ["a save of a grant", "a save of an application"]],
-  [scenes.records, ["a save of a grant", "a save of a grant to another application"]],
-  [scenes.records, [
+  [records.records, ["a save of an application", "a save of a grant"]],
+  [records.records, ["a save of a grant", "a save of an application"]],
+  [records.records, ["a save of a grant", "a save of a grant to another application"]],
+  [records.records, [
     "a save of a grant to another application",
     "a revocation of all grants",
     "a renewal of a grant"
   ]],
-  [scenes.lists, ["a revocation of all grants", "a renewal of a grant"]],
-  [scenes.lists, ["the end of the application"]],
-  [scenes.queue, ["a settlement", "the next events of an object"]],
-  [scenes.pages, ["a settlement", "a settlement of a later delivery"]]
+  [records.lists, ["a revocation of all grants", "a renewal of a grant"]],
+  [records.lists, ["the end of the application"]],
+  [deliveries.queue, ["a settlement", "the next events of an object"]],
+  [deliveries.pages, ["a settlement", "a settlement of a later delivery"]]
 ]
 
 const lawOf = (

@@ -7,10 +7,9 @@ import type { Stores } from "@startlist/core/Services"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { LawGroup } from "../Law.ts"
-import { same, tagOf } from "./expecting.ts"
+import { plain, same, tagOf } from "./expecting.ts"
 import { at, type Fixture, following, only } from "./fixture.ts"
-import { updatesOf } from "./personScenes.ts"
-import { plain } from "./plain.ts"
+import { updatesOf } from "./deliveryScenes.ts"
 import { queueLaw, storeLaw } from "./storeLaw.ts"
 
 /** The deliveries of an application, by each find that returns some. */

@@ -46,3 +46,6 @@ export class FairScheduler extends MixedScheduler {
     setImmediate(turned)
   }
 }
+
+/** Never ends. `Effect.never` keeps a timer, and the fibers of killed nodes are not interrupted: no process would end. */
+export const never: Effect.Effect<never> = Effect.async<never>(() => {})

@@ -5,9 +5,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Arbitraries from "../Arbitraries.ts"
 import { same, sorted } from "./expecting.ts"
-import { applicationOf, call, type Draw, isNew, later, type MakeCall, predicted } from "./storeCall.ts"
+import { applicationOf, call, type Draw, events, isNew, later, type MakeCall, predicted } from "./storeCall.ts"
 import type { StoreModel } from "./storeModel.ts"
-import { events } from "./storeValues.ts"
 
 export const enqueue: MakeCall = (subjects, by, draw) => {
   const outgoing = events(subjects, by, draw)

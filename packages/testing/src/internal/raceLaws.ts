@@ -7,7 +7,8 @@ import * as Predicate from "effect/Predicate"
 import * as Rec from "effect/Record"
 import { type Law, law, type LawGroup } from "../Law.ts"
 import { atOnce, inTheMiddle, measured, rounds, type Stops, sweep } from "./rounds.ts"
-import * as scenes from "./scenes.ts"
+import * as deliveries from "./deliveryScenes.ts"
+import * as records from "./recordScenes.ts"
 import {
   asText,
   type Handles,
@@ -23,7 +24,7 @@ import {
 
 /** Operations that race for one record, or for the deliveries of one object. */
 const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<string>>]> = [
-  [scenes.application, [
+  [records.application, [
     ["a save of an application", "a save of an application"],
     ["a save of signing secrets", "a save of signing secrets"],
     ["a save of an application", "a save of signing secrets"],
@@ -32,7 +33,7 @@ const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<stri
     ["a removal of a subscription", "a removal of a subscription"],
     ["an insertion of a subscription", "a removal of a subscription", "an insertion of a subscription"]
   ]],
-  [scenes.records, [
+  [records.records, [
     ["a save of a grant", "a save of a grant"],
     ["a first save of a grant", "a first save of a grant"],
     ["a save of a grant", "a revocation"],
@@ -44,7 +45,7 @@ const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<stri
     ["a save of a registration", "a removal of a subscription"],
     ["enqueueing several events", "a removal of a subscription"]
   ]],
-  [scenes.person, [
+  [deliveries.person, [
     ["an erasure", "an erasure"],
     ["an erasure", "a consent"],
     ["an erasure", "a consent after a revocation"],
@@ -54,11 +55,11 @@ const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<stri
     ["an erasure", "a delivery again"],
     ["an erasure", "a settlement"]
   ]],
-  [scenes.unsubscribed, [
+  [records.unsubscribed, [
     ["a first insertion of a subscription", "a first insertion of a subscription"],
     ["a first insertion of a subscription", "the end of the application"]
   ]],
-  [scenes.queue, [
+  [deliveries.queue, [
     ["a settlement", "a settlement"],
     ["a settlement", "a removal of a subscription"],
     ["a settlement", "a claim after the leases"],
@@ -175,6 +176,6 @@ export const racesOf = <R>(withHandles: WithHandles<R>): ReadonlyArray<LawGroup<
   [false, true].map((isErasure) => ({
     about: isErasure ? "races with an erasure" : "races",
     laws: races
-      .filter(([makeScene]) => (makeScene === scenes.person) === isErasure)
+      .filter(([makeScene]) => (makeScene === deliveries.person) === isErasure)
       .flatMap(([makeScene, all]) => all.map((names) => race(makeScene, names, withHandles)))
   }))

@@ -12,10 +12,10 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Arbitraries from "../Arbitraries.ts"
 import type { LawGroup } from "../Law.ts"
-import { same, tagOf } from "./expecting.ts"
+import { plain, same, tagOf } from "./expecting.ts"
 import { only, start } from "./fixture.ts"
-import { plain } from "./plain.ts"
-import * as scenes from "./scenes.ts"
+import * as deliveries from "./deliveryScenes.ts"
+import * as records from "./recordScenes.ts"
 import { storeLaw } from "./storeLaw.ts"
 
 export const recordLaws: LawGroup<Stores> = {
@@ -232,8 +232,8 @@ export const recordLaws: LawGroup<Stores> = {
       same(yield* f.applications.findSigningSecrets(app.id), secrets)
     }),
     storeLaw("what was found does not change with later operations", function*(f) {
-      for (const makeScene of [scenes.records, scenes.queue]) {
-        const { operations, parts }: scenes.Scene = yield* makeScene(f)
+      for (const makeScene of [records.records, deliveries.queue]) {
+        const { operations, parts }: records.Scene = yield* makeScene(f)
         const found = yield* Effect.all(parts(f))
         const before = plain(found)
         // Those that end the application or its subscription are the last.

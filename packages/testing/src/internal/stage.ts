@@ -3,10 +3,9 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Predicate from "effect/Predicate"
 import * as Rec from "effect/Record"
-import { same } from "./expecting.ts"
+import { plain, same } from "./expecting.ts"
 import { type Fixture, make } from "./fixture.ts"
-import { plain } from "./plain.ts"
-import type { Scene } from "./scenes.ts"
+import type { Scene } from "./recordScenes.ts"
 
 export type MakeScene = (f: Fixture) => Effect.Effect<Scene, unknown>
 

@@ -13,17 +13,21 @@ import { holds } from "./expecting.ts"
 import {
   applicationOf,
   call,
+  callbacks,
   type Draw,
+  events,
+  grantFields,
   isNew,
   later,
   type MakeCall,
   optional,
   predicted,
   saved,
+  settings,
+  signingSecrets,
   type Subjects
 } from "./storeCall.ts"
 import type { StoreModel } from "./storeModel.ts"
-import { callbacks, events, grantFields, settings, signingSecrets } from "./storeValues.ts"
 
 /** Usually the next version. Otherwise one that may not be saved. */
 const versionAfter = (version: number, draw: Draw): number => version + draw.choice(1, 1, 1, 1, 1, 1, 1, 1, 0, 2)

@@ -12,11 +12,10 @@ import type { Handles } from "./stage.ts"
 import { interruptAt } from "./stepping.ts"
 import { type Call, type Judge, later, type MakeCall, makeDraw, type Part, type Subjects } from "./storeCall.ts"
 import { claim } from "./queueCalls.ts"
-import { beginningOf } from "./storeThemes.ts"
+import { beginningOf, type Step } from "./storeProgram.ts"
 import { deliveriesOf, everything, find } from "./storeFinds.ts"
 import { StoreModel } from "./storeModel.ts"
 import { agreeing, ordersOf, StoreModels } from "./storeModels.ts"
-import type { Step } from "./storeProgram.ts"
 
 /** A program whose steps choose from these calls. */
 export interface Plan {

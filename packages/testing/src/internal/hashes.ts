@@ -1,4 +1,4 @@
-/** SHA-256 (FIPS 180-4) in plain JavaScript: Web Crypto is asynchronous, and `Secrets.hash` is not. For tests only. */
+/** Hashes for tests, which need no platform: SHA-256, fingerprints without cryptography, and random numbers without state. */
 
 const rotate = (word: number, by: number): number => (word >>> by) | (word << (32 - by))
 
@@ -10,7 +10,10 @@ for (let n = 2; primes.length < 64; n++) if (primes.every((prime) => n % prime !
 const roundConstants = Int32Array.from(primes, (prime) => fraction(Math.cbrt(prime)))
 const initial = primes.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)))
 
-/** The digest of a text in UTF-8: 32 bytes. */
+/**
+ * SHA-256 (FIPS 180-4) of a text in UTF-8: 32 bytes. In plain JavaScript, because Web Crypto is asynchronous, and
+ * `Secrets.hash` is not.
+ */
 export const sha256 = (text: string): Uint8Array => {
   const bytes = new TextEncoder().encode(text)
   const message = new DataView(new ArrayBuffer((bytes.length + 9 + 63) & ~63))
@@ -35,4 +38,29 @@ export const sha256 = (text: string): Uint8Array => {
     ;[a, b, c, d, e, f, g, h].forEach((word, place) => state.setInt32(place * 4, state.getInt32(place * 4) + word))
   }
   return new Uint8Array(state.buffer)
+}
+
+/** The finalizer of MurmurHash3. */
+export const mix = (value: number): number => {
+  let hash = value
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}
+
+/** A fingerprint of a text that does not contain it: 64 bits as hexadecimal digits. */
+export const fingerprint = (text: string): string => {
+  let [low, high] = [0x811c9dc5, 0x01000193]
+  for (let index = 0; index < text.length; index++) {
+    low = Math.imul(low ^ text.charCodeAt(index), 0x01000193)
+    high = mix(high ^ text.charCodeAt(index) ^ low)
+  }
+  return (mix(low) >>> 0).toString(16).padStart(8, "0") + (high >>> 0).toString(16).padStart(8, "0")
+}
+
+/** A number in [0, 1) that depends on the seed and the keys only, not on earlier draws. */
+export const chance = (seed: number, ...keys: ReadonlyArray<number>): number => {
+  let hash = seed | 0
+  for (const key of keys) hash = mix(Math.imul(hash ^ (key | 0), 0x9e3779b1) ^ Math.floor(key / 2 ** 32))
+  return mix(hash ^ 0x5bd1e995) / 2 ** 32
 }

@@ -1,8 +1,7 @@
 /** A client of one service, as one application. */
-import { AccessDenied, Refused } from "./Errors.ts"
+import { AccessDenied, refusalOf, Refused, send } from "./internal/service.ts"
 import { createInbox, type Inbox, type InboxOptions } from "./Inbox.ts"
 import { base64url, isEqual, sha256, unguessable } from "./internal/crypto.ts"
-import { refusalOf, send } from "./internal/service.ts"
 import { type Connected, createTokens, type Fresh, readFresh, type Tokens, type TokenStore } from "./Tokens.ts"
 
 /** The service, and the credentials of the application. */

@@ -5,10 +5,9 @@
  * is lost, the next caller sends the same request, and the service repeats its response: for 10 minutes, until the new
  * refresh token is used.
  */
-import { ConnectAgain, Refused } from "./Errors.ts"
+import { type Answer, ConnectAgain, Refused } from "./internal/service.ts"
 import type { AccessRevoked } from "./Events.ts"
 import { unguessable } from "./internal/crypto.ts"
-import type { Answer } from "./internal/service.ts"
 
 /** Tokens from the service. */
 export interface Fresh {

@@ -3,7 +3,7 @@
  * runs on Node and every runtime with `fetch` and Web Crypto, and has no dependencies.
  */
 export { type Authorization, type Client, createClient, type Options, type Wanted } from "./Client.ts"
-export { AccessDenied, ConnectAgain, Refused, TryLater } from "./Errors.ts"
+export { AccessDenied, ConnectAgain, Refused, TryLater } from "./internal/service.ts"
 export {
   type AccessRevoked,
   type Event,

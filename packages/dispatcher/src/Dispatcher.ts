@@ -17,15 +17,13 @@ import * as Runtime from "effect/Runtime"
 import { type Block, type CallbackProtocol, isWithin, permits } from "./AddressGuard.ts"
 import * as CallbackUrl from "./CallbackUrl.ts"
 import * as Connections from "./internal/Connections.ts"
-import * as Content from "./internal/Content.ts"
-import * as Dialler from "./internal/Dialler.ts"
+import * as Messages from "./internal/Messages.ts"
 import * as Exchange from "./internal/Exchange.ts"
-import { refusedUrl } from "./internal/Outcome.ts"
 import * as Resolver from "./Resolver.ts"
 import * as Signature from "./Signature.ts"
 
 /** Allowed addresses, and the form of requests. */
-export interface Options extends Content.Options {
+export interface Options extends Messages.Options {
   /** Blocks of addresses that are allowed in addition to the public internet, also with http. Default: none. */
   readonly allow?: ReadonlyArray<Block>
   /** Whether only addresses in `allow` may be called, and not the public internet. Default: no. */
@@ -43,7 +41,7 @@ const make = (options: Options) =>
     const mayDial = (protocol: CallbackProtocol, address: string) =>
       onlyAllowed ? isWithin(allow, address) : permits(protocol, allow, address)
     const connections = yield* Effect.acquireRelease(
-      Effect.sync(() => Connections.make(Dialler.make({ ca, mayDial, resolve }))),
+      Effect.sync(() => Connections.make({ ca, mayDial, resolve })),
       ({ close }) => Effect.sync(close)
     )
     const start = Exchange.make(connections, (bug) => void runFork(reportBug(Cause.die(bug))))
@@ -53,20 +51,20 @@ const make = (options: Options) =>
     /** Interruption frees the socket. */
     const exchange = (
       { callbackUrl, timeout }: Pick<Post, "callbackUrl" | "timeout">,
-      content: (url: CallbackUrl.CallbackUrl) => Content.Content,
+      content: (url: CallbackUrl.CallbackUrl) => Messages.Content,
       done: (answer: Answer) => void
     ) => {
       const url = parse(callbackUrl)
       if (Either.isRight(url)) return start(url.right, content(url.right), Duration.toMillis(timeout), done)
-      done(refusedUrl)
+      done(Messages.refusedUrl)
       return () => {}
     }
 
     const beginValidation: Begin<Validation> = (validation, done) =>
-      exchange(validation, (url) => Content.validation(validation, url, options), done)
+      exchange(validation, (url) => Messages.validation(validation, url, options), done)
 
     const begin: Begin<Post> = (post, done) =>
-      exchange(post, (url) => Content.delivery(post, url, sign(post, post.secrets), options), done)
+      exchange(post, (url) => Messages.delivery(post, url, sign(post, post.secrets), options), done)
 
     return Callbacks.of({
       problem: (callbackUrl) => Either.getLeft(parse(callbackUrl)),

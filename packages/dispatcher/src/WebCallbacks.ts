@@ -13,22 +13,11 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { type Block, isIP, permits } from "./AddressGuard.ts"
 import * as CallbackUrl from "./CallbackUrl.ts"
-import * as Content from "./internal/Content.ts"
-import {
-  Beginning,
-  excerptBytes,
-  excerptOf,
-  excerptWait,
-  refusedUrl,
-  retryAfter,
-  textOf,
-  timedOut,
-  wholeBytes
-} from "./internal/Outcome.ts"
+import * as Messages from "./internal/Messages.ts"
 import type { Signed } from "./Signature.ts"
 
 /** Allowed addresses, and the form of requests. */
-export interface Options extends Content.Options {
+export interface Options extends Messages.Options {
   /** Blocks of addresses that are allowed in addition to the public internet, also with http. Default: none. */
   readonly allow?: ReadonlyArray<Block>
 }
@@ -58,7 +47,7 @@ const unreachable: Answer = Answer.Unreachable({ detail: "no connection, or it w
 const collect = async (
   { body }: Response,
   most: number,
-  into: Beginning,
+  into: Messages.Beginning,
   signal: AbortSignal
 ): Promise<"complete" | "cut" | "broken"> => {
   if (body === null) return "complete"
@@ -86,30 +75,30 @@ const collect = async (
  */
 const readBody = (
   response: Response,
-  reads: Content.Content["reads"],
+  reads: Messages.Content["reads"],
   left: number
 ): Effect.Effect<string, "broken"> => {
   const isWhole = reads === "whole" && response.status === 200
-  const most = isWhole ? wholeBytes : excerptBytes
-  const beginning = new Beginning(most)
+  const most = isWhole ? Messages.wholeBytes : Messages.excerptBytes
+  const beginning = new Messages.Beginning(most)
   const collected = Effect.promise((signal) => collect(response, most, beginning, signal))
   const isCoded = response.headers.has("content-encoding")
   if (!isWhole) {
     return Effect.map(
-      Effect.timeoutOption(collected, excerptWait(left)),
-      () => isCoded ? "" : excerptOf(beginning.bytes)
+      Effect.timeoutOption(collected, Messages.excerptWait(left)),
+      () => isCoded ? "" : Messages.excerptOf(beginning.bytes)
     )
   }
   return Effect.flatMap(collected, (outcome) => {
     if (outcome === "broken") return Effect.fail("broken" as const)
-    return Effect.succeed(outcome === "cut" || isCoded ? "" : textOf(beginning.bytes))
+    return Effect.succeed(outcome === "cut" || isCoded ? "" : Messages.textOf(beginning.bytes))
   })
 }
 
 /** Sends one request with a timeout in milliseconds. Interruption aborts it. */
 const exchange = (
   origin: string,
-  content: () => Promise<Content.Content> | Content.Content,
+  content: () => Promise<Messages.Content> | Messages.Content,
   timeout: number
 ): Effect.Effect<Answer> =>
   Effect.gen(function*() {
@@ -126,7 +115,7 @@ const exchange = (
       body: yield* readBody(response, reads, timeout - afterMs),
       retryAfter: Option.flatMap(
         Option.fromNullable(response.headers.get("retry-after")),
-        (value) => retryAfter(value, at)
+        (value) => Messages.retryAfter(value, at)
       )
     })
   }).pipe(Effect.orElseSucceed(() => unreachable))
@@ -138,22 +127,22 @@ const make = (options: Options): Callbacks.Service => {
 
   const call = (
     { callbackUrl, timeout }: Pick<Post, "callbackUrl" | "timeout">,
-    content: (url: CallbackUrl.CallbackUrl) => Promise<Content.Content> | Content.Content
+    content: (url: CallbackUrl.CallbackUrl) => Promise<Messages.Content> | Messages.Content
   ): Effect.Effect<Answer> =>
     Option.match(Option.filter(Either.getRight(parse(callbackUrl)), isGuarded), {
-      onNone: () => Effect.succeed(refusedUrl),
+      onNone: () => Effect.succeed(Messages.refusedUrl),
       onSome: (url) =>
         Effect.timeoutTo(exchange(url.origin, () => content(url), Duration.toMillis(timeout)), {
           duration: timeout,
           onSuccess: (answer) => answer,
-          onTimeout: () => timedOut
+          onTimeout: () => Messages.timedOut
         })
     })
 
   return {
     problem: (callbackUrl) => Either.getLeft(parse(callbackUrl)),
-    deliver: (post) => call(post, async (url) => Content.delivery(post, url, await sign(post, post.secrets), options)),
-    validate: (validation) => call(validation, (url) => Content.validation(validation, url, options))
+    deliver: (post) => call(post, async (url) => Messages.delivery(post, url, await sign(post, post.secrets), options)),
+    validate: (validation) => call(validation, (url) => Messages.validation(validation, url, options))
   }
 }
 

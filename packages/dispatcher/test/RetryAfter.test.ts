@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Option } from "effect"
-import { retryAfter } from "../src/internal/Outcome.ts"
+import { retryAfter } from "../src/internal/Messages.ts"
 
 const now = Date.UTC(1994, 10, 6, 8, 49, 0)
 const seconds = (value: string) => Option.getOrUndefined(Option.map(retryAfter(value, now), Duration.toSeconds))

@@ -2,7 +2,8 @@
 import { Buffer } from "node:buffer"
 import { createHmac, hash, hkdfSync, randomBytes, randomFillSync, timingSafeEqual } from "node:crypto"
 import * as Layer from "effect/Layer"
-import { type InvalidKey, type MasterKeys, Secrets } from "@startlist/core/Secrets"
+import { Fingerprint, type InvalidKey, type MasterKeys, Secrets } from "@startlist/core/Secrets"
+import { unsafeBrand } from "@startlist/core/Store"
 import { fromKeys, type Runtime, size, withDrawnKey } from "./internal/secrets.ts"
 
 /** With the master key of the installation: the same on every node, and the one that seals signing secrets. */
@@ -18,7 +19,7 @@ export const layerDrawn: Layer.Layer<Secrets> = Layer.sync(Secrets, () => withDr
 const makeRuntime = (): Runtime => ({
   drawBytes: randomBytes,
   draw: makePool(128 * size),
-  hash: (text) => hash("sha256", text, "base64url"),
+  hash: (text) => unsafeBrand(Fingerprint, hash("sha256", text, "base64url")),
   hmacFor: (master, info) => makeHmac(new Uint8Array(hkdfSync("sha256", master, "", info, size))),
   // A tag that is not ASCII has more bytes, and is invalid.
   isSame: (one, other) => {

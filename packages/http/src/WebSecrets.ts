@@ -7,7 +7,8 @@ import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"
 import * as Encoding from "effect/Encoding"
 import * as Layer from "effect/Layer"
-import { type InvalidKey, type MasterKeys, Secrets } from "@startlist/core/Secrets"
+import { Fingerprint, type InvalidKey, type MasterKeys, Secrets } from "@startlist/core/Secrets"
+import { unsafeBrand } from "@startlist/core/Store"
 import { fromKeys, type Runtime, size, withDrawnKey } from "./internal/secrets.ts"
 
 const utf8 = new TextEncoder()
@@ -30,7 +31,7 @@ const makeHmac = (key: Uint8Array) => {
 const runtime: Runtime = {
   drawBytes,
   draw: (count) => Encoding.encodeBase64Url(drawBytes(count)),
-  hash: (text) => Encoding.encodeBase64Url(sha256(utf8.encode(text))),
+  hash: (text) => unsafeBrand(Fingerprint, Encoding.encodeBase64Url(sha256(utf8.encode(text)))),
   hmacFor: (master, info) => makeHmac(hkdf(sha256, master, undefined, utf8.encode(info), size)),
   isSame
 }

@@ -4,9 +4,9 @@ import * as Option from "effect/Option"
 import type { CallbackUrl } from "../CallbackUrl.ts"
 import type { Head } from "./AnswerReader.ts"
 import type { Connection, Connections, Handler } from "./Connections.ts"
-import type { Content } from "./Content.ts"
 import {
   Beginning,
+  type Content,
   excerptBytes,
   excerptOf,
   excerptWait,
@@ -15,7 +15,7 @@ import {
   textOf,
   timedOut,
   wholeBytes
-} from "./Outcome.ts"
+} from "./Messages.ts"
 
 /** Read once: each access would create a new constructor. */
 const { Answered } = Answer

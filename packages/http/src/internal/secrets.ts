@@ -6,14 +6,13 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import {
   allKeyBytes,
-  Fingerprint,
+  type Fingerprint,
   type InvalidKey,
   type MasterKeys,
   prefixes,
   type Secrets,
   type TokenKey
 } from "@startlist/core/Secrets"
-import { unsafeBrand } from "@startlist/core/Store"
 
 /** 256 bits. */
 export const size = 32
@@ -26,7 +25,7 @@ export interface Runtime {
   /** The same in base64url. */
   readonly draw: (count: number) => string
   /** SHA-256 in base64url. */
-  readonly hash: (text: string) => string
+  readonly hash: (text: string) => Fingerprint
   /** HMAC-SHA-256 in base64url, under a key of 32 bytes that HKDF (RFC 5869, no salt) derives for this information. */
   readonly hmacFor: (master: Uint8Array, info: string) => (text: string) => string
   /** Whether two texts are equal, in a time that does not depend on where they differ. */
@@ -51,7 +50,7 @@ const make = (
   make: (kind, name = "") => Effect.sync(() => Redacted.make(prefixes[kind] + name + runtime.draw(size))),
   makeSalt: Effect.sync(() => runtime.draw(saltSize)),
   makeSigning: Effect.sync(() => Redacted.make(`whsec_${Encoding.encodeBase64(runtime.drawBytes(size))}`)),
-  hash: (value) => unsafeBrand(Fingerprint, runtime.hash(value)),
+  hash: runtime.hash,
   keys: [makeKey(runtime, present), ...retired.map((master) => makeKey(runtime, master))]
 })
 

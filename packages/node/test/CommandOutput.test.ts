@@ -5,9 +5,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { createServer, type RequestListener } from "node:http"
 import { fileURLToPath } from "node:url"
 import { runHere } from "@startlist/test-support/Commands"
-import { run } from "../src/commands/CommandLine.ts"
-import { tree } from "../src/commands/Commands.ts"
-import type * as Help from "../src/commands/Help.ts"
+import { run, type Tree, tree } from "../src/commands/CommandLine.ts"
 import { document } from "../src/description/OpenApiDocument.ts"
 import { groups, operationsOf } from "../src/operator/operations.ts"
 
@@ -54,7 +52,7 @@ const answers = Object.values(groups).flatMap((group) =>
   })
 )
 
-const namesOf = ({ children }: Help.Tree, names: ReadonlyArray<string> = []): ReadonlyArray<ReadonlyArray<string>> =>
+const namesOf = ({ children }: Tree, names: ReadonlyArray<string> = []): ReadonlyArray<ReadonlyArray<string>> =>
   children.length === 0 ? [names] : children.flatMap((child) => namesOf(child, [...names, child.name]))
 
 /** Values for the arguments and options that a command requires. */

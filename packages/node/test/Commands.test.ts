@@ -4,10 +4,8 @@ import { Effect } from "effect"
 import { readdirSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"
-import { printableJson, showProgress } from "../src/commands/Terminal.ts"
-import { tree } from "../src/commands/Commands.ts"
-import * as Help from "../src/commands/Help.ts"
-import { render } from "../src/commands/Table.ts"
+import { printableJson, render, showProgress } from "../src/commands/Terminal.ts"
+import * as CommandLine from "../src/commands/CommandLine.ts"
 import { command, commandJson, runHere } from "@startlist/test-support/Commands"
 import { obtainTokens, redirectUri, subscribe } from "@startlist/test-support/Consent"
 import { changeRegistration, createApplication, createRegistration, createUser } from "@startlist/test-support/Operator"
@@ -286,13 +284,16 @@ describe("a command for the database in DATA_DIR", () => {
 })
 
 /** Every command by its names. */
-const namesOf = ({ children }: Help.Tree, names: ReadonlyArray<string> = []): ReadonlyArray<ReadonlyArray<string>> => [
+const namesOf = (
+  { children }: CommandLine.Tree,
+  names: ReadonlyArray<string> = []
+): ReadonlyArray<ReadonlyArray<string>> => [
   names,
   ...children.flatMap((child) => namesOf(child, [...names, child.name]))
 ]
 
 describe("help", () => {
-  const all = namesOf(tree)
+  const all = namesOf(CommandLine.tree)
 
   it("fits 80 columns for every command, and names the whole command in the usage line", async () => {
     expect(all.length).toBeGreaterThan(25)
@@ -423,8 +424,8 @@ for (const line of surface) {
   it(`there is a command ${line}`, () => {
     const words = line.split(" ")
     const names = words.filter((word) => !word.startsWith("--"))
-    expect(Help.resolve(tree, names)).toMatchObject({ path: names, tree: { children: [] } })
-    const help = Help.render(tree, names).split(/[\s,]+/)
+    expect(CommandLine.resolve(names)).toMatchObject({ path: names, children: [] })
+    const help = CommandLine.render(names).split(/[\s,]+/)
     expect(help).toEqual(expect.arrayContaining(words.slice(names.length)))
   })
 }

@@ -3,10 +3,10 @@ import { FetchHttpClient } from "@effect/platform"
 import { expect, it, layer } from "@effect/vitest"
 import { Application, Delivery, User } from "@startlist/core"
 import { OperatorClient } from "@startlist/node"
-import { Effect, Fiber, Queue, Redacted, Runtime, TestClock } from "effect"
+import { Effect, Fiber, Option, Queue, Redacted, Runtime, TestClock } from "effect"
 import { createServer, type ServerResponse } from "node:http"
 import * as InProcessService from "@startlist/test-support/InProcessService"
-import { connect } from "../src/commands/connect.ts"
+import { connect } from "../src/commands/Connection.ts"
 import { deliveries } from "../src/operator/deliveries.ts"
 import { installation } from "../src/operator/installation.ts"
 
@@ -56,9 +56,10 @@ it.scoped("the command line waits for a backup as long as it takes, and 30 secon
     )
     const address = server.address()
     const port = typeof address === "object" ? address?.port : undefined
-    const target = { url: `http://127.0.0.1:${port}`, token: Redacted.make("token") }
-
-    const call = connect(target)
+    const call = yield* connect({
+      url: Option.some(`http://127.0.0.1:${port}`),
+      token: Option.some(Redacted.make("token"))
+    })
     const { cancelDeliveries } = deliveries.members
     const other = yield* Effect.fork(call(cancelDeliveries, { client_id: Application.ApplicationId.make(1) }))
     yield* Queue.take(asked)

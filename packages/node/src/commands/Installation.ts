@@ -1,4 +1,7 @@
-/** `startlist serve`, `migrate`, `reseal` and `doctor`: commands on the machine of the service itself. */
+/**
+ * `startlist serve`, `migrate`, `reseal` and `doctor`, on the machine of the service; `fake` and `listen`, on those of the
+ * developers of applications.
+ */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import * as Console from "effect/Console"
@@ -10,9 +13,8 @@ import * as Option from "effect/Option"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as Configuration from "../settings/Configuration.ts"
-import { json, optional } from "./commandOptions.ts"
-import { print } from "./Table.ts"
-import { CommandFailed, printable, printLines } from "./Terminal.ts"
+import { json, optional, service } from "./Connection.ts"
+import { CommandFailed, print, printable, printLines } from "./Terminal.ts"
 
 /** Runs the service. Each command loads only the code that it needs, so that the others start faster. */
 export const serve = Command.make(
@@ -129,3 +131,49 @@ export const doctor = Command.make(
       yield* report(findings, json)
     })
 ).pipe(Command.withDescription("checks configuration, keys, database, clock and callback, and says what to do"))
+
+/** Runs a fake service in memory. */
+export const fake = Command.make(
+  "fake",
+  {
+    port: Options.integer("port").pipe(
+      Options.withDescription("port to listen on (default: any free port)"),
+      Options.optional
+    ),
+    redirectUris: Options.text("redirect-uri").pipe(
+      Options.withDescription(
+        "further redirect URI of the application, besides those on localhost; you can repeat this option"
+      ),
+      Options.repeated
+    ),
+    allow: Options.text("allow").pipe(
+      Options.withDescription(
+        "network of receivers that may be called, besides this machine, such as 172.16.0.0/12; you can repeat this option"
+      ),
+      Options.repeated
+    ),
+    json
+  },
+  (options) => Effect.flatMap(Effect.promise(() => import("./Fake.ts")), ({ run }) => run(options))
+).pipe(Command.withDescription("runs a service in memory for tests, with its own clock and faults on demand"))
+
+/** Follows the event log. */
+export const listen = Command.make(
+  "listen",
+  {
+    forwardTo: Options.text("forward-to").pipe(
+      Options.withDescription("URL of the receiver, such as http://localhost:3000/callback")
+    ),
+    url: service.url,
+    token: Options.redacted("token").pipe(
+      Options.withDescription("access token of a platform user (default: STARTLIST_ACCESS_TOKEN, or standard input)"),
+      Options.optional
+    ),
+    secret: optional("secret", "signing secret (whsec_…) to sign with (default: a new one, which is printed)"),
+    after: optional("after", "start after this cursor"),
+    fromStart: Options.boolean("from-start").pipe(
+      Options.withDescription("post all stored events first (default: only new events)")
+    )
+  },
+  (options) => Effect.flatMap(Effect.promise(() => import("./Listen.ts")), ({ run }) => run(options))
+).pipe(Command.withDescription("posts an application's events to a receiver on this machine"))

@@ -14,8 +14,8 @@ import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import { sign } from "@startlist/dispatcher/Signature"
-import * as Configuration from "../settings/Configuration.ts"
-import { parseUrl } from "./serviceAddress.ts"
+import type { InvalidConfiguration } from "../settings/Configuration.ts"
+import { urlOf } from "./Connection.ts"
 import { CommandFailed, printLines } from "./Terminal.ts"
 
 const LogEntry = Schema.Struct({
@@ -192,14 +192,11 @@ const skipStored = (source: Source): Effect.Effect<Option.Option<string>, Comman
 /** Runs until it is interrupted. */
 export const run = (
   options: Options
-): Effect.Effect<never, CommandFailed | Configuration.InvalidConfiguration> =>
+): Effect.Effect<never, CommandFailed | InvalidConfiguration> =>
   Effect.gen(function*() {
     const forwardTo = yield* receiverOf(options.forwardTo)
     const secret = yield* secretOf(options.secret)
-    const url = yield* Option.match(options.url, {
-      onSome: parseUrl,
-      onNone: () => Effect.map(Configuration.current, ({ host, port }) => Configuration.origin(host, port))
-    })
+    const url = yield* urlOf(options.url)
     const source = { url, token: yield* tokenOf(options.token) }
     const isBeginning = options.fromStart || Option.isSome(options.after)
     let cursor = isBeginning ? options.after : yield* skipStored(source)

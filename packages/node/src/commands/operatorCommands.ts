@@ -10,14 +10,10 @@ import * as Predicate from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
 import type { Problem } from "@startlist/http/api/ApiResponse"
 import * as Input from "../operator/Input.ts"
-import { largestPage } from "../operator/Input.ts"
 import type { Call, Command as Defined, CommandTexts, Fields, Flag, Group, Operation } from "../operator/Operation.ts"
 import { groups } from "../operator/operations.ts"
-import * as commandOptions from "./commandOptions.ts"
-import * as Help from "./Help.ts"
-import { print } from "./Table.ts"
-import { serviceAddress } from "./serviceAddress.ts"
-import { CommandFailed, readSecret } from "./Terminal.ts"
+import { connect, json, service } from "./Connection.ts"
+import { CommandFailed, print, readSecret } from "./Terminal.ts"
 
 /** A field as an argument or option. */
 interface Parameter {
@@ -93,7 +89,7 @@ const prompted = (parameters: ReadonlyArray<Parameter>, given: Input.Raw) =>
 
 const pageFlags = {
   after: "start after this id; the previous page ends with it",
-  limit: `maximum number of entries, up to ${largestPage} (default: 50)`
+  limit: `maximum number of entries, up to ${Input.largestPage} (default: 50)`
 }
 
 const isList = (value: unknown): value is ReadonlyArray<unknown> => Array.isArray(value)
@@ -102,7 +98,7 @@ const isList = (value: unknown): value is ReadonlyArray<unknown> => Array.isArra
 const everyPage = (ask: (raw: Input.Raw) => Effect.Effect<unknown, CommandFailed>, raw: Input.Raw) =>
   Effect.gen(function*() {
     const joined: Record<string, ReadonlyArray<unknown>> = {}
-    let wanted: Input.Raw | undefined = { limit: largestPage, ...raw }
+    let wanted: Input.Raw | undefined = { limit: Input.largestPage, ...raw }
     while (wanted !== undefined) {
       const page: unknown = yield* ask(wanted)
       const { next, ...lists } = Predicate.isReadonlyRecord(page) ? page : {}
@@ -136,8 +132,8 @@ const toCommand = (texts: CommandTexts<Fields>, input: Fields, ask: Ask) => {
   const config = {
     given: { ...byField(args, toArgument), ...byField(options, toOption) },
     all: isPaged ? Options.boolean("all").pipe(Options.withDescription("list all pages")) : absent,
-    service: commandOptions.service,
-    json: texts.prints === "itself" ? absent : commandOptions.json
+    service,
+    json: texts.prints === "itself" ? absent : json
   }
   const [, name = ""] = texts.name.split(" ")
   return Command.make(name, config, ({ all, given, json, service }) =>
@@ -147,8 +143,7 @@ const toCommand = (texts: CommandTexts<Fields>, input: Fields, ask: Ask) => {
         return value === undefined ? [] : [[name, typeof value === "string" ? Input.fromText(kind, value) : value]]
       })
       const raw: Input.Raw = Object.fromEntries(known)
-      const { connect } = yield* Effect.promise(() => import("./connect.ts"))
-      const call = connect(yield* serviceAddress(service))
+      const call = yield* connect(service)
       const asking = (wanted: Input.Raw) =>
         Effect.flatMap(
           Either.mapLeft(decode(wanted), (problems) => describe(parameters, given, problems)),
@@ -166,7 +161,7 @@ const commandOf = (member: Operation | Defined) => {
     : [toCommand(member.command, member.input, (input, call) => call(member, input))]
 }
 
-/** The groups of commands, each with its commands for the help. */
+/** The groups, each with its commands. */
 export const operatorCommands = Object.values(groups).flatMap(({ commands, members }: Group) => {
   if (commands === undefined) return []
   const own = Object.values(members).flatMap(commandOf)
@@ -176,5 +171,5 @@ export const operatorCommands = Object.values(groups).flatMap(({ commands, membe
     Command.withDescription(commands.help),
     Command.withSubcommands([first, ...others])
   )
-  return [{ group, tree: Help.branch(group, own.map((command) => Help.branch(command))) }]
+  return [{ group, commands: own }]
 })

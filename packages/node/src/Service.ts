@@ -42,14 +42,13 @@ import * as Keys from "./data/Keys.ts"
 import * as SealedSecrets from "@startlist/postgres/SealedSecrets"
 import * as SharedLimits from "./data/SharedLimits.ts"
 import * as Storage from "./data/Storage.ts"
-import * as Description from "./description/Routes.ts"
+import * as ServiceRoutes from "./ServiceRoutes.ts"
 import * as Listener from "./Listener.ts"
 import * as OperatorApi from "./operator/OperatorApi.ts"
 import type { Page } from "./processes/Link.ts"
 import { Member } from "./processes/Member.ts"
 import { type Configuration, InvalidConfiguration, origin, publicUrls } from "./settings/Configuration.ts"
 import { logDoubts } from "./doctor/Finding.ts"
-import * as Status from "./Status.ts"
 import * as Metrics from "./telemetry/Metrics.ts"
 import * as Log from "./telemetry/Log.ts"
 import * as Requests from "./telemetry/Requests.ts"
@@ -79,7 +78,7 @@ const sample = Effect.flatMap(Metrics.makeSample, (update) => Effect.repeat(upda
 
 /** Routes of the role `api` besides the operator API: documentation, protocol, pages. */
 export const apiRoutes = Effect.map(
-  Effect.all([Description.routes, Protocol.routes, Pages.routes, Pages.signIn, Pages.welcome]),
+  Effect.all([ServiceRoutes.descriptionRoutes, Protocol.routes, Pages.routes, Pages.signIn, Pages.welcome]),
   (
     [documentation, protocol, pages, signIn, welcome]
   ) => [...documentation, ...protocol, ...pages, ...signIn, ...welcome]
@@ -116,7 +115,7 @@ const makeHandler = Effect.fnUntraced(
     metrics: Effect.Effect<Page>
   ) {
     const isApi = configuration.roles.has("api")
-    const status = yield* Status.routes(keys.operatorToken, draining, clock, metrics)
+    const status = yield* ServiceRoutes.statusRoutes(keys.operatorToken, draining, clock, metrics)
     const routes = isApi ? yield* apiRoutes : []
     const notFound = yield* Pages.notFound
     const operatorApi = isApi ? yield* OperatorApi.make(keys.operatorToken) : notFound

@@ -1,52 +1,41 @@
-/** Work that concurrent callers share. */
-import * as Deferred from "effect/Deferred"
-import * as Effect from "effect/Effect"
-import * as FiberId from "effect/FiberId"
+/** Work that callers share. */
 import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 
 /**
- * Runs `make` on first use and shares the result. It runs in its own fiber, since the first caller may be interrupted:
- * `Effect.cached` would also share that interruption. A failure is not kept: the next use runs `make` again.
+ * Runs `work` for the first caller, and shares its result with all callers until `timeToLive` after its end (default: no
+ * end). A failure is shared only by those who wait for it. The work runs in its own fiber, so that an interrupted caller
+ * does not end it: `Effect.cached` shares an interruption, and `Effect.cachedWithTTL` can lose its semaphore to one.
  */
-export const once = <A, E, R>(make: Effect.Effect<A, E, R>): Effect.Effect<Effect.Effect<A, E, R>> =>
+export const shared = <A, E, R>(
+  work: Effect.Effect<A, E, R>,
+  timeToLive: Duration.Duration = Duration.infinity
+): Effect.Effect<Effect.Effect<A, E, R>> =>
   Effect.sync(() => {
-    let made: Deferred.Deferred<A, E> | undefined
-    const forgetting = Effect.onError(make, () => Effect.sync(() => made = undefined))
-    const begin = Effect.suspend(() => {
-      if (made !== undefined) return Effect.succeed(made)
-      made = Deferred.unsafeMake<A, E>(FiberId.none)
-      return Effect.as(Effect.forkDaemon(Effect.intoDeferred(forgetting, made)), made)
-    })
-    return Effect.flatMap(Effect.uninterruptible(begin), Deferred.await)
-  })
-
-/**
- * Runs `work` for the first caller, and shares its result with all callers until `timeToLive` after its end. It runs in
- * its own fiber, so that an interrupted caller does not end it. `Effect.cachedWithTTL` can lose its semaphore to an
- * interruption.
- */
-export const shared = <A, R>(
-  work: Effect.Effect<A, never, R>,
-  timeToLive: Duration.Duration
-): Effect.Effect<Effect.Effect<A, never, R>> =>
-  Effect.sync(() => {
-    let last: { readonly result: Deferred.Deferred<A>; endedAt: number | undefined } | undefined
+    let last: { readonly result: Deferred.Deferred<A, E>; expiresAt: number } | undefined
     const begin = Effect.gen(function*() {
-      const present = { result: yield* Deferred.make<A>(), endedAt: undefined as number | undefined }
+      const present = { result: yield* Deferred.make<A, E>(), expiresAt: Infinity }
       last = present
-      const ended = Effect.map(Clock.currentTimeMillis, (now) => {
-        present.endedAt = now
+      const settle = Exit.match({
+        onFailure: () =>
+          Effect.sync(() => {
+            last = undefined
+          }),
+        onSuccess: () =>
+          Effect.map(Clock.currentTimeMillis, (now) => {
+            present.expiresAt = now + Duration.toMillis(timeToLive)
+          })
       })
-      yield* Effect.forkDaemon(Effect.intoDeferred(Effect.ensuring(Effect.interruptible(work), ended), present.result))
+      const settled = Effect.onExit(Effect.interruptible(work), settle)
+      yield* Effect.forkDaemon(Effect.intoDeferred(settled, present.result))
       return present.result
     })
-    const find = Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      last === undefined || (last.endedAt !== undefined && now >= last.endedAt + Duration.toMillis(timeToLive))
-        ? begin
-        : Effect.succeed(last.result))
-    return Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(find, (result) =>
-        restore(Deferred.await(result)))
+    const find = Effect.flatMap(
+      Clock.currentTimeMillis,
+      (now) => last === undefined || now >= last.expiresAt ? begin : Effect.succeed(last.result)
     )
+    return Effect.uninterruptibleMask((restore) => Effect.flatMap(find, (result) => restore(Deferred.await(result))))
   })

@@ -1,10 +1,11 @@
 /** Users change their password and end their sessions. An operator's link sets a new password once. */
-import { expect, layer } from "@effect/vitest"
+import { describe, expect, it, layer } from "@effect/vitest"
 import { Browser, formsOf, type Page, signIn, theForm } from "@startlist/test-support/Browser"
 import { command, commandJson } from "@startlist/test-support/Commands"
 import * as InProcessService from "@startlist/test-support/InProcessService"
 import { on, type Service } from "@startlist/test-support/InProcessService"
 import { createUser, operate, type Person } from "@startlist/test-support/Operator"
+import { isAcceptable } from "../src/accounts/LocalAccounts.ts"
 
 const security = (service: Service) => `${service.url}/account/security`
 
@@ -147,4 +148,17 @@ layer(InProcessService.layer())("passwords", (it) => {
       expect((await command(service, "user", "reset-password", "999999")).stderr).toBe("there is no user 999999")
     })
   )
+})
+
+describe("a new password", () => {
+  for (
+    const password of ["correct horse", "pass word", "übermäßig", "12 kilometres", "🏃🏃🏃🏃🏃🏃🏃🏃", "x".repeat(1000)]
+  ) {
+    it(`may be ${password.slice(0, 30)}`, () => expect(isAcceptable(password)).toBe(true))
+  }
+  const short = ["", "secret", "1234567", "e\u0301".repeat(7), "🏃🏃🏃🏃🏃🏃🏃"]
+  const common = ["password", "Password", "12345678", "qwertyuiop", "iloveyou", "PASSW0RD", "trustno1", "football1"]
+  for (const password of [...short, ...common, "x".repeat(1001)]) {
+    it(`may not be ${password.slice(0, 30)}`, () => expect(isAcceptable(password)).toBe(false))
+  }
 })

@@ -4,13 +4,13 @@ import { Effect, Redacted, Ref } from "effect"
 import { hostname } from "node:os"
 import { FailureLimit, Http } from "@startlist/http"
 import { DatabaseHealth } from "../src/data/DatabaseHealth.ts"
-import * as Status from "../src/Status.ts"
+import * as ServiceRoutes from "../src/ServiceRoutes.ts"
 
 const statusOf = (address: string, headers: Http.Request["headers"]) =>
   Effect.gen(function*() {
     const page = Effect.succeed({ contentType: "text/plain", body: "numbers" })
     const clock = { check: Effect.void }
-    const routes = yield* Status.routes(Redacted.make("token"), yield* Ref.make(false), clock, page)
+    const routes = yield* ServiceRoutes.statusRoutes(Redacted.make("token"), yield* Ref.make(false), clock, page)
     const get = routes.find(({ path }) => path === "/metrics")?.methods["GET"]
     if (get === undefined) return undefined
     const request = { method: "GET", path: "/metrics", query: "", headers, body: new Uint8Array(), address }

@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { dictionary } from "@zxcvbn-ts/language-common"
 import { type Fingerprint, Secrets } from "@startlist/core/Secrets"
 import { StoreError, Text } from "@startlist/core/Store"
 import type { User, UserId } from "@startlist/core/User"
@@ -15,7 +16,7 @@ import { Accounts, PasswordChange, PasswordCheck } from "@startlist/pages/Accoun
 import { Busy } from "@startlist/http/Refusal"
 import type { EmailTaken, NewUser } from "@startlist/postgres/Users"
 import type { MasterKeys } from "../settings/Setting.ts"
-import { once } from "../SharedWork.ts"
+import { shared } from "../SharedWork.ts"
 import { type Account, AccountStore, isLive, isStale } from "./AccountStore.ts"
 import * as SignedTokens from "./SignedTokens.ts"
 import { type Keys, keysFrom } from "./SignedTokens.ts"
@@ -60,12 +61,30 @@ const clear = (password: Redacted.Redacted<string>): string => Redacted.value(pa
 
 const isText = Schema.is(Text)
 
-/** The rule for passwords includes a long list, so it is loaded on first use. */
-const isAcceptable = (password: Redacted.Redacted<string>) =>
-  Effect.map(
-    Effect.promise(() => import("./Password.ts")),
-    (rule) => isText(Redacted.value(password)) && rule.isAcceptable(Redacted.value(password))
-  )
+/** Lengths in characters, not in UTF-16 units. */
+const minLength = 8
+const maxLength = 1000
+
+/** The most common passwords of published leaks, in lower case. Built for the first check. */
+let common: ReadonlySet<string> | undefined
+
+const isCommon = (password: string): boolean => {
+  common ??= new Set(dictionary["passwords-common"].filter(({ length }) => length >= minLength))
+  return common.has(password.toLowerCase())
+}
+
+/**
+ * Whether a new password follows the rule (NIST SP 800-63B §3.1.1.2): a minimum length, and no common password. Stored
+ * passwords are not checked.
+ */
+export const isAcceptable = (password: string): boolean => {
+  const { length } = [...password.normalize("NFC")]
+  return length >= minLength && length <= maxLength && !isCommon(password)
+}
+
+/** Message about a password that is not acceptable. */
+export const passwordRule =
+  `must be text of ${minLength} to ${maxLength} characters, and not one of the most common passwords`
 
 /** Keys that sign device cookies and password reset links. */
 interface AccountKeys {
@@ -103,7 +122,7 @@ const make = (keys: AccountKeys) =>
       })
 
     /** Verified for an unknown user, so that the response takes the same time. */
-    const decoy = yield* once(toHash(randomBytes(16).toString("base64")))
+    const decoy = yield* shared(toHash(randomBytes(16).toString("base64")))
 
     const verify = (email: string, password: Redacted.Redacted<string>): Effect.Effect<PasswordCheck, StoreError> =>
       Effect.gen(function*() {
@@ -174,7 +193,7 @@ const make = (keys: AccountKeys) =>
       keeping: { readonly except?: Fingerprint } = {}
     ) =>
       Effect.gen(function*() {
-        if (!(yield* isAcceptable(next))) return PasswordChange.Unacceptable()
+        if (!isText(Redacted.value(next)) || !isAcceptable(Redacted.value(next))) return PasswordChange.Unacceptable()
         const to = yield* toHash(clear(next))
         const isReplaced = yield* store.replacePassword({ id: user.id, from: passwordHash, to, ...keeping })
         return isReplaced ? PasswordChange.Changed({ user }) : PasswordChange.Refused()

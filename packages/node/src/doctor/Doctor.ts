@@ -6,24 +6,23 @@ import { accessSync, constants, existsSync, statSync } from "node:fs"
 import { createServer } from "node:net"
 import { dirname, join, resolve } from "node:path"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type { StoreError } from "@startlist/core/Store"
-import * as Citus from "@startlist/postgres/Citus"
-import { clockDifference, Database as SqlDatabase } from "@startlist/postgres/Database"
+import * as Redacted from "effect/Redacted"
+import { Answer, Callbacks, type UrlProblem } from "@startlist/core/Callbacks"
+import { Policy } from "@startlist/core/Policy"
+import { Secrets } from "@startlist/core/Secrets"
+import { validate, type ValidationFailed } from "@startlist/core/Subscription"
+import { parseBlock } from "@startlist/dispatcher/AddressGuard"
+import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
+import * as NodeSecrets from "@startlist/http/NodeSecrets"
 import * as Folder from "@startlist/postgres/Folder"
-import type { Status } from "@startlist/postgres/Migrations"
 import { CommandFailed, print, printLines } from "../commands/Terminal.ts"
-import * as DatabaseClock from "../data/DatabaseClock.ts"
-import { DatabaseHealth, examine } from "../data/DatabaseHealth.ts"
 import * as Keys from "../data/Keys.ts"
-import * as SealedSecrets from "@startlist/postgres/SealedSecrets"
-import * as Storage from "../data/Storage.ts"
-import { bad, checkSettings, type Finding, good, warning } from "./Finding.ts"
 import { type Configuration, origin } from "../settings/Configuration.ts"
-import { rootMessage } from "../telemetry/Log.ts"
-import { checkCallback, reach } from "./CallbackCheck.ts"
-import { adviceForServer } from "./ServerAdvice.ts"
-import { checkSizes } from "./TableSizes.ts"
+import { checkDatabase } from "./DatabaseCheck.ts"
+import { bad, checkSettings, type Finding, good, warning } from "./Finding.ts"
 
 /** Whether the service of these settings answers a probe with 200. */
 const answers = ({ host, port }: Configuration, probe: "/healthz" | "/readyz") =>
@@ -48,142 +47,6 @@ const checkAddress = (configuration: Configuration) => {
       : warning("configuration", `another program listens on ${address}`, "stop it, or choose another PORT")
   })
 }
-
-const checkClock = Effect.map(clockDifference, (ahead) => {
-  const seen = `${Math.round(Math.abs(ahead) * 1000)} ms from the clock of the database`
-  const advice = "synchronize the clocks of this machine and of the database server with NTP"
-  const level = DatabaseClock.levelOf(ahead)
-  return level === "agrees" ? good("clock", seen) : (level === "differs" ? warning : bad)("clock", seen, advice)
-})
-
-/** Whether this database user may create tables. */
-const mayCreate = Effect.gen(function*() {
-  const { query } = yield* SqlDatabase
-  const [row] = yield* query<{ readonly may_create: boolean | null }>(
-    {
-      name: "startlist_doctor_create",
-      text: "SELECT has_schema_privilege(current_schema(), 'CREATE') AS may_create"
-    },
-    []
-  )
-  return row?.may_create === true
-})
-
-/** The tables in comparison with this program. */
-const describeTables = ({ breaking, missing, unknown }: Status, mayCreate: boolean): Finding => {
-  if (breaking.length > 0) {
-    return bad(
-      "tables",
-      `newer than this program: ${breaking.join(", ")}`,
-      "run the version of Startlist that made them, or a newer one"
-    )
-  }
-  if (missing.length === 0 && unknown.length > 0) {
-    return warning(
-      "tables",
-      `newer than this program, but compatible with it: ${unknown.join(", ")}`,
-      "complete the upgrade: run the newer version here, too"
-    )
-  }
-  if (missing.length === 0) return good("tables", "up to date")
-  return mayCreate
-    ? warning(
-      "tables",
-      `migrations not applied yet: ${missing.join(", ")}`,
-      "the next start applies them; or run startlist migrate now"
-    )
-    : bad(
-      "tables",
-      `this database user may not create tables, and migrations are not applied yet: ${missing.join(", ")}`,
-      "GRANT CREATE ON SCHEMA public TO this user, or run startlist migrate as a user who may create tables"
-    )
-}
-
-const describeWrites = (refusal: Option.Option<StoreError>): Finding =>
-  Option.match(refusal, {
-    onNone: () => good("writes", "the database takes writes"),
-    onSome: (error) => bad("writes", rootMessage(error), adviceForServer(rootMessage(error)))
-  })
-
-/** Whether the tables are distributed as they should be, on a Citus cluster. */
-const checkDistribution = Effect.gen(function*() {
-  if (!(yield* Citus.isInstalled)) return []
-  const { distributed, workers, wrong } = yield* Citus.status()
-  const addresses = (some: ReadonlyArray<Citus.Worker>) => some.map(({ address }) => address).join(", ")
-  const where = `${workers.length} workers${workers.length === 0 ? "" : `: ${addresses(workers)}`}`
-  const unavailable = workers.filter(({ answers }) => !answers)
-  if (unavailable.length > 0) {
-    const what = `these workers do not answer: ${addresses(unavailable)}`
-    return [bad("cluster", what, "start them, or remove them with citus_remove_node after their shards have moved")]
-  }
-  if (distributed === 0) {
-    return [warning("cluster", `all tables are on the coordinator; ${where}`, "run startlist migrate --distributed")]
-  }
-  if (wrong.length > 0) {
-    const what = `not distributed as they should be: ${wrong.join(", ")}`
-    return [bad("cluster", what, "stop the service and run startlist migrate --distributed")]
-  }
-  return [good("cluster", `the tables are distributed over ${where}`)]
-})
-
-/** Maximum number of applications to check, newest first. */
-const sample = 1000
-
-/** Whether the master keys open the stored signing secrets. */
-const checkSecrets = Effect.map(SealedSecrets.look(sample), ({ closed, total }) =>
-  closed.length === 0
-    ? good("master key", `opens the signing secrets of ${total} applications`)
-    : bad(
-      "master key",
-      `does not open the signing secrets of ${closed.length} of ${total} applications (${
-        closed.slice(0, 5).join(", ")
-      }): their events are not delivered`,
-      "add the key that sealed them to MASTER_KEY after a comma; if it is lost, make new secrets with startlist reseal --end-unreadable"
-    ))
-
-const adviceFor = ({ databaseUrl }: Configuration, message: string): string => {
-  if (Option.isNone(databaseUrl)) {
-    return message.includes("in use by another process")
-      ? "stop the process that uses it, or give this one another DATA_DIR"
-      : message.includes("belongs to user")
-      ? "run doctor as the user of the service, as docs/operating.md describes"
-      : message.includes("was moved to")
-      ? "set DATABASE_URL, and MASTER_KEY and OPERATOR_TOKEN to the keys in this folder"
-      : "restore the folder from a backup, or choose another DATA_DIR"
-  }
-  return adviceForServer(message)
-}
-
-const examineDatabase = (configuration: Configuration, keys: Keys.Keys) =>
-  Effect.gen(function*() {
-    const { description } = yield* DatabaseHealth
-    const clock = yield* checkClock
-    const { refusal, tables } = yield* examine
-    // Without these tables, nothing can be stored yet.
-    const hasTables = tables.missing.length === 0 && tables.breaking.length === 0
-    // Keys matter for every version of the tables. Before the first start, there are no secrets.
-    const secrets = hasTables ? Effect.asSome(checkSecrets) : Effect.option(checkSecrets)
-    return [
-      good("database", `${description} answers`),
-      describeTables(tables, yield* mayCreate),
-      ...(hasTables ? [describeWrites(refusal)] : []),
-      clock,
-      ...(hasTables ? [yield* checkSizes, ...(yield* checkDistribution)] : []),
-      ...Option.toArray(yield* secrets)
-    ]
-  }).pipe(
-    Effect.provide(Storage.layer(configuration, keys, { migrate: false })),
-    Effect.catchAll((error) =>
-      Effect.map(answers(configuration, "/readyz"), (serving) => {
-        const { message } = Storage.toConfigurationError("database")(error)
-        return serving && message.includes("in use by another process")
-          ? [good("database", `embedded in ${configuration.dataDir}, in use by the service, which is ready`)]
-          : [
-            bad("database", message.replace(/^(?:(?:database|DATABASE_URL): )+/, ""), adviceFor(configuration, message))
-          ]
-      })
-    )
-  )
 
 /** The folder, or its nearest existing parent. */
 const nearest = (path: string): string => existsSync(path) || path === dirname(path) ? path : nearest(dirname(path))
@@ -214,7 +77,7 @@ const checkInstallation = (configuration: Configuration) => {
   if (!isMade) return Effect.succeed([good("database", `does not exist yet: the first start creates it in ${dataDir}`)])
   if (hasKey && hasToken) {
     return Keys.load(configuration).pipe(
-      Effect.flatMap((keys) => examineDatabase(configuration, keys)),
+      Effect.flatMap((keys) => checkDatabase(configuration, keys, answers(configuration, "/readyz"))),
       Effect.catchTag(
         "@startlist/node/InvalidConfiguration",
         ({ message }) =>
@@ -230,6 +93,77 @@ const checkInstallation = (configuration: Configuration) => {
     hasKey ? warning("keys", `${lost} is missing`, advice) : bad("keys", `${lost} is missing`, advice)
   ])
 }
+
+const callback = "callback"
+
+const contract = "it must answer within 2 s with 200, application/json and {\"hub.challenge\": the challenge}"
+
+const refusals: Readonly<Record<ValidationFailed["reason"], string>> = {
+  unreachable: "it cannot be reached",
+  forbidden_address: "its address is not allowed",
+  timeout: "too late",
+  wrong_status: "the status is not 200",
+  wrong_content_type: "the content type is not application/json",
+  wrong_body: "the body is not the challenge"
+}
+
+const urlProblems: Readonly<Record<UrlProblem, readonly [problem: string, advice: string]>> = {
+  invalid: ["must be https, or http within CALLBACK_ALLOW", "use an https URL without user and fragment"],
+  international_name: ["has an international name", "write it in its ASCII form (xn--…)"],
+  trailing_dot: ["has a dot at the end of its host", "remove it"],
+  characters: ["has a character that a URL cannot contain", "encode it with a percent sign"]
+}
+
+const describeAnswer = (answer: Answer, challenge: string): Finding =>
+  Answer.$match(answer, {
+    Answered: ({ afterMs, status }) => {
+      const seen = `answered with ${status} after ${Math.round(afterMs)} ms`
+      return Either.match(validate(answer, challenge), {
+        onLeft: ({ reason }) => warning(callback, `${seen}: ${refusals[reason]}`, contract),
+        onRight: () => good(callback, `${seen}, with the challenge`)
+      })
+    },
+    TimedOut: ({ detail }) => bad(callback, `did not answer in time${detail === "" ? "" : `: ${detail}`}`, contract),
+    Unreachable: ({ detail }) =>
+      bad(
+        callback,
+        `cannot be reached: ${detail}`,
+        "check its host name, port and certificate, and whether this network allows outgoing requests"
+      ),
+    Forbidden: ({ detail }) =>
+      bad(
+        callback,
+        `is not allowed, see CALLBACK_ALLOW: ${detail}`,
+        "if it is meant to be on your network, add its address range to CALLBACK_ALLOW"
+      )
+  })
+
+const layerCallbacks = ({ callbackAllow, policy }: Configuration) =>
+  Layer.mergeAll(
+    Dispatcher.layerWith({ allow: callbackAllow.flatMap((cidr) => Option.toArray(parseBlock(cidr))) }),
+    NodeSecrets.layerDrawn,
+    Layer.succeed(Policy, policy)
+  )
+
+/**
+ * Checks a callback as the service would: through the address guard, with the validation of a subscription and a random
+ * challenge. Nothing is stored.
+ */
+const checkCallback = (configuration: Configuration, callbackUrl: string): Effect.Effect<Finding> =>
+  Effect.gen(function*() {
+    const callbacks = yield* Callbacks
+    const { callbackTimeout: timeout } = yield* Policy
+    if (callbackUrl.length > 255) return bad(callback, "is longer than 255 characters", "use a shorter URL")
+    const problem = Option.getOrUndefined(callbacks.problem(callbackUrl))
+    if (problem !== undefined) return bad(callback, ...urlProblems[problem])
+    const challenge = Redacted.value(yield* (yield* Secrets).make("challenge"))
+    const verifyToken = Redacted.make("startlist-doctor")
+    return describeAnswer(yield* callbacks.validate({ callbackUrl, challenge, verifyToken, timeout }), challenge)
+  }).pipe(Effect.provide(layerCallbacks(configuration)))
+
+/** Addresses at which callbacks are allowed. */
+const reach = ({ callbackAllow }: Configuration): string =>
+  ["https on the public internet", ...callbackAllow].join(", ")
 
 /** Checks settings, keys, database, tables, clock and stored secrets, and a callback if there is one. */
 export const inspect = (

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { isWithin, parseBlock } from "@startlist/dispatcher/AddressGuard"
-import { type Configuration, isLocal, isLoopback, origin, publicUrls } from "../settings/Configuration.ts"
+import { type Configuration, hostOf, isLocal, isLoopback, origin, publicUrls } from "../settings/Configuration.ts"
 
 /** A finding of the doctor. */
 export interface Finding {
@@ -36,7 +36,7 @@ const setAuthUrl = "set AUTH_URL to the origin that browsers and applications us
 
 const checkAddress = ({ authUrl, host, port }: Configuration): ReadonlyArray<Finding> => {
   if (Option.isSome(authUrl)) {
-    return authUrl.value.startsWith("http:") && !isLoopback(new URL(authUrl.value).hostname.replace(/^\[|\]$/g, ""))
+    return authUrl.value.startsWith("http:") && !isLoopback(hostOf(authUrl.value))
       ? [
         warning(
           what,

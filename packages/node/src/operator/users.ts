@@ -12,8 +12,7 @@ import * as Users from "@startlist/postgres/Users"
 import { type Account, AccountStore } from "../accounts/AccountStore.ts"
 import * as AuditLog from "../data/AuditLog.ts"
 import { AccountErasure, UserNotFound } from "../accounts/AccountErasure.ts"
-import { Registrar } from "../accounts/LocalAccounts.ts"
-import * as Password from "../accounts/Password.ts"
+import { isAcceptable, passwordRule, Registrar } from "../accounts/LocalAccounts.ts"
 import { AuditRecord, showAudit } from "./audit.ts"
 import { defaultLimit, maybe, next, optional, paging, saying, UserId } from "./Input.ts"
 import { findAccount, Granted, grants, grantTexts, showGrant } from "./grants.ts"
@@ -52,8 +51,8 @@ const line = "must be text of at most 200 characters on one line, without contro
 
 // The inner message is for clients, which check a password before they send it. It must not repeat the value.
 const NewPassword = Schema.Redacted(saying(
-  Text.pipe(Schema.filter(Password.isAcceptable, { jsonSchema: { minLength: 8, maxLength: 1000 } })),
-  Password.rule
+  Text.pipe(Schema.filter(isAcceptable, { jsonSchema: { minLength: 8, maxLength: 1000 } })),
+  passwordRule
 ))
 
 const createUser = operation({
@@ -77,7 +76,7 @@ const createUser = operation({
       Users.NewUser.fields.email,
       "must be an e-mail address of at most 254 characters, without control characters"
     ),
-    password: saying(NewPassword, Password.rule),
+    password: saying(NewPassword, passwordRule),
     first_name: maybe(saying(Users.NewUser.fields.firstName, line)),
     last_name: maybe(saying(Users.NewUser.fields.lastName, line))
   },

@@ -1,19 +1,21 @@
-/** The service's settings, read from the environment. `docs/configuration.md` describes every variable. */
+/**
+ * The service's settings, read from the environment and the files that it names. `docs/configuration.md` describes every
+ * variable.
+ */
+import { readFile, stat } from "node:fs/promises"
 import { isIP } from "node:net"
-import * as Arr from "effect/Array"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { distance } from "fastest-levenshtein"
 import type { Logo, Platform } from "@startlist/core/Platform"
 import * as Policy from "@startlist/core/Policy"
 import type { PasswordLimits } from "@startlist/pages/SignInLimit"
-import * as Environment from "./Environment.ts"
 import * as Otlp from "./Otlp.ts"
 import * as Setting from "./Setting.ts"
-import { readLogo } from "./PlatformLogo.ts"
 import { contradiction, type Given, type Role, settings } from "./Settings.ts"
 
 /** The service cannot start. The message is one line that names the variable. */
@@ -76,7 +78,7 @@ export const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))
 
 /** Host of a URL, without the brackets of an IPv6 address. */
-const hostOf = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, "")
+export const hostOf = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, "")
 
 /** Addresses that browsers and applications use. Without `AUTH_URL`, the address on which the service listens. */
 export const publicUrls = (
@@ -94,20 +96,103 @@ export const isLocal = (given: Pick<Configuration, "authUrl" | "baseUrl" | "host
 /** `http://HOST:PORT`, with the brackets that an IPv6 address needs. */
 export const origin = (host: string, port: number): string => `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`
 
+/** Secrets that container platforms provide as files: `DATABASE_URL_FILE` names the file of `DATABASE_URL`. */
+const secrets = ["DATABASE_URL", "MASTER_KEY", "OPERATOR_TOKEN"] as const
+
+/** The variables that name files of secrets. */
+const fileSettings: ReadonlyArray<Setting.Setting<unknown>> = secrets.map((name) =>
+  Setting.optional(
+    `${name}_FILE`,
+    Setting.path,
+    "none",
+    `A file with the secret, instead of \`${name}\`. One newline at its end is ignored. If the file is empty or cannot be read, the start stops.`
+  )
+)
+
 /** The rows of the tables in `docs/configuration.md`: the settings of the service, and those of OpenTelemetry. */
 export const tables: ReadonlyArray<ReadonlyArray<Setting.Setting<unknown>>> = [
-  [...Object.values(settings), ...Environment.fileSettings],
+  [...Object.values(settings), ...fileSettings],
   Object.values(Otlp.settings)
 ]
 
 const names = new Set(tables.flat().map(({ name }) => name))
 
+/** Maximum edit distance. Short names are near to many others: HOME is not HOST. */
+const tolerance = (name: string): number => name.length > 6 ? 2 : 1
+
 /** A misspelt variable stops the start: otherwise nobody would notice that the setting has no effect. */
-const misspelling = (variables: Iterable<string>): Option.Option<string> =>
-  Option.map(
-    Arr.head(Environment.findMisspelt(variables, names)),
-    ({ given, meant }) => `${given}: there is no such setting. If you mean ${meant}, rename it; otherwise remove it.`
+const misspelling = (variables: Iterable<string>): Option.Option<string> => {
+  const given = new Set(variables)
+  const open = [...names].filter((name) => !given.has(name))
+  for (const name of [...given].filter((name) => !names.has(name)).sort()) {
+    const meant = open.find((setting) => distance(name.toUpperCase(), setting) <= tolerance(setting))
+    if (meant !== undefined) {
+      return Option.some(`${name}: there is no such setting. If you mean ${meant}, rename it; otherwise remove it.`)
+    }
+  }
+  return Option.none()
+}
+
+/** The code of an error of the file system. */
+const whyNot = (error: unknown): string =>
+  error instanceof Error && "code" in error ? String(error.code) : "it is not readable"
+
+/** Reads a secret without the newline at its end, which editors and `echo` add. */
+const readSecret = (variable: string, path: string): Effect.Effect<string, string> =>
+  Effect.tryPromise({
+    try: () => readFile(path, "utf8"),
+    catch: (error) => `${variable}: the file ${path} cannot be read (${whyNot(error)})`
+  }).pipe(
+    Effect.map((text) => text.replace(/\r?\n$/, "")),
+    Effect.filterOrFail((text) => text.trim() !== "", () => `${variable}: the file ${path} is empty`)
   )
+
+/** Replaces the name of each file by its content. Fails if a secret is set twice, or a file is missing or empty. */
+const readFiles = (
+  variables: ReadonlyMap<string, string>
+): Effect.Effect<ReadonlyMap<string, string>, string> =>
+  Effect.gen(function*() {
+    const resolved = new Map(variables)
+    for (const name of secrets) {
+      const variable = `${name}_FILE`
+      const path = variables.get(variable)
+      if (path === undefined) continue
+      if (variables.has(name)) return yield* Effect.fail(`${variable}: ${name} is set too. Remove one of them.`)
+      resolved.set(name, yield* readSecret(variable, path))
+    }
+    return resolved
+  })
+
+/** Maximum size of the logo, which every new visitor loads. */
+const maxLogoBytes = 100 * 1024
+
+/** The first bytes of each type of image, as Latin-1. They decide the type, not the name of the file. */
+const signatures: ReadonlyArray<readonly [type: string, signature: RegExp]> = [
+  ["image/png", /^\x89PNG\r\n/],
+  ["image/jpeg", /^\xff\xd8\xff/],
+  ["image/webp", /^RIFF.{4}WEBP/s],
+  ["image/svg+xml", /^(?:\xef\xbb\xbf)?\s*<(?:\?xml|!--|!DOCTYPE svg|svg)[^]*<svg|^(?:\xef\xbb\xbf)?\s*<svg/i]
+]
+
+/** Reads the platform's logo. The failure is one line that names the variable. */
+const readLogo = (path: string): Effect.Effect<Logo, string> => {
+  const refuse = (problem: string) => Effect.fail(`PLATFORM_LOGO: the file ${path} ${problem}`)
+  const attempt = <A>(read: () => Promise<A>) =>
+    Effect.tryPromise({
+      try: read,
+      catch: (error) => `PLATFORM_LOGO: the file ${path} cannot be read (${whyNot(error)})`
+    })
+  return Effect.gen(function*() {
+    const { size } = yield* attempt(() => stat(path))
+    if (size > maxLogoBytes) return yield* refuse(`has ${size} bytes. Use an image of at most ${maxLogoBytes} bytes.`)
+    const content = new Uint8Array(yield* attempt(() => readFile(path)))
+    const text = Buffer.from(content).toString("latin1")
+    const [type] = signatures.find(([, signature]) => signature.test(text)) ?? []
+    return type === undefined
+      ? yield* refuse("is not an image. Use an SVG, PNG, JPEG or WebP file.")
+      : { type, content }
+  })
+}
 
 const presets = { documented: Policy.documented, rfc: Policy.rfc }
 
@@ -176,20 +261,16 @@ export const decode = (
   isTerminal: boolean
 ): Effect.Effect<Configuration, InvalidConfiguration> => {
   const set = nonEmpty(environment)
-  const refuse = (message: string) => new InvalidConfiguration({ message })
+  const refuseIf = Option.match({ onNone: () => Effect.void, onSome: (message: string) => Effect.fail(message) })
   return Effect.gen(function*() {
-    yield* Option.match(misspelling(set.keys()), { onNone: () => Effect.void, onSome: refuse })
-    const resolved = yield* Effect.mapError(Environment.readFiles(set), refuse)
-    const own = yield* Effect.mapError(Setting.decodeAll(settings, resolved), refuse)
-    const otlp = yield* Effect.mapError(Setting.decodeAll(Otlp.settings, resolved), refuse)
-    const given = { ...own, otlp: Otlp.combine(otlp) }
-    yield* Option.match(contradiction(given), { onNone: () => Effect.void, onSome: refuse })
-    const logo = yield* Effect.mapError(
-      Effect.transposeOption(Option.map(given.platformLogo, readLogo)),
-      refuse
-    )
+    yield* refuseIf(misspelling(set.keys()))
+    const resolved = yield* readFiles(set)
+    const own = yield* Setting.decodeAll(settings, resolved)
+    const given = { ...own, otlp: Otlp.combine(yield* Setting.decodeAll(Otlp.settings, resolved)) }
+    yield* refuseIf(contradiction(given))
+    const logo = yield* Effect.transposeOption(Option.map(given.platformLogo, readLogo))
     return toConfiguration(given, logo, isTerminal)
-  })
+  }).pipe(Effect.mapError((message) => new InvalidConfiguration({ message })))
 }
 
 /** Decodes the environment of this process. */

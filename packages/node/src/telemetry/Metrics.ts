@@ -13,7 +13,7 @@ import * as Queue from "@startlist/postgres/Queue"
 import * as Citus from "@startlist/postgres/Citus"
 import { Database } from "@startlist/postgres/Database"
 import { writable } from "@startlist/postgres/Migrations"
-import { once, shared } from "../SharedWork.ts"
+import { shared } from "../SharedWork.ts"
 import { version } from "../Version.ts"
 import * as Prometheus from "./Prometheus.ts"
 
@@ -148,7 +148,7 @@ const watch = Effect.map(Effect.promise(() => import("./ProcessMetrics.ts")), ({
 /** Renders all metrics as Prometheus text. An `installation` is a label of each series. */
 export const makeRender = Effect.fnUntraced(function*(installation: Option.Option<string>) {
   const common = Option.match(installation, { onNone: () => ({}), onSome: (name) => ({ installation: name }) })
-  const watching = yield* once(watch)
+  const watching = yield* shared(watch)
   const sample = yield* makeSample
   return Effect.gen(function*() {
     const registry = yield* watching

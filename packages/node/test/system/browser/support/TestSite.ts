@@ -7,7 +7,7 @@ import { Pages, Sessions } from "@startlist/pages"
 import { Context, Duration, Effect, Layer, Logger, LogLevel, Option, Runtime } from "effect"
 import { createServer, type RequestListener } from "node:http"
 import * as MemoryAccounts from "@startlist/test-support/MemoryAccounts"
-import * as Documentation from "../../../../src/description/Routes.ts"
+import * as ServiceRoutes from "../../../../src/ServiceRoutes.ts"
 import * as LocalAccounts from "../../../../src/accounts/LocalAccounts.ts"
 import { type Application, makeApplication } from "./Application.ts"
 
@@ -119,7 +119,7 @@ const make = (switches: Switches, sent: ReadonlyArray<string>) =>
         ...(yield* Pages.routes),
         ...(yield* Pages.signIn),
         ...(yield* Pages.welcome),
-        ...(yield* Documentation.routes)
+        ...(yield* ServiceRoutes.descriptionRoutes)
       ]
       return yield* NodeHttp.listener(Router.make(routes, yield* Pages.notFound))
     })

@@ -2,7 +2,7 @@
 import { Effect, Layer, Redacted, Ref } from "effect"
 import { DatabaseHealth } from "@startlist/node/data/DatabaseHealth"
 import * as Service from "@startlist/node/Service"
-import * as Status from "@startlist/node/Status"
+import { statusRoutes } from "@startlist/node/ServiceRoutes"
 import * as InMemory from "../../../../../pages/test/support/Service.ts"
 import type { MeasuredService } from "./MeasuredService.ts"
 import type { Body, Pairs } from "./Requests.ts"
@@ -64,7 +64,7 @@ export const described = async (service: MeasuredService): Promise<ReadonlyArray
 /** The routes that the program puts together, documented or not. */
 export const routed: Effect.Effect<ReadonlyArray<Operation>> = Effect.gen(function*() {
   const page = { contentType: "", body: "" }
-  const status = yield* Status.routes(
+  const status = yield* statusRoutes(
     Redacted.make("no token"),
     yield* Ref.make(false),
     { check: Effect.void },

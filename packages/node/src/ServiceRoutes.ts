@@ -1,4 +1,4 @@
-/** Health, readiness and metrics of this process. */
+/** Routes of the service itself: health, readiness and metrics of this process, and the description of its API. */
 import { isIP } from "node:net"
 import { hostname } from "node:os"
 import * as Effect from "effect/Effect"
@@ -6,11 +6,15 @@ import type * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
 import * as Response from "@startlist/http/api/ApiResponse"
 import { header, type Request } from "@startlist/http/Http"
-import type { Endpoint, Route } from "@startlist/http/Router"
+import type { HttpConfig } from "@startlist/http/HttpConfig"
+import { anyOrigin, type Endpoint, type Route } from "@startlist/http/Router"
+import * as Pages from "@startlist/pages/Pages"
 import type { DatabaseClock } from "./data/DatabaseClock.ts"
 import { DatabaseHealth } from "./data/DatabaseHealth.ts"
-import type { Page } from "./processes/Link.ts"
 import { isOperator, makeRefuseStranger } from "./operator/OperatorApi.ts"
+import type { Page } from "./processes/Link.ts"
+import { hostOf } from "./settings/Configuration.ts"
+import { shared } from "./SharedWork.ts"
 
 const notReady = (status: string) => Response.json(503, { status }, { "retry-after": "5" })
 
@@ -22,7 +26,7 @@ const isLoopback = (address: string): boolean => /^(?:127\.|::1$|::ffff:127\.)/.
  */
 const namesThisMachine = (request: Request): boolean => {
   const url = `http://${header(request, "host") ?? ""}`
-  const name = URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, "") : ""
+  const name = URL.canParse(url) ? hostOf(url) : ""
   return name === "localhost" || name === hostname().toLowerCase() || (isIP(name) !== 0 && isLoopback(name))
 }
 
@@ -48,7 +52,7 @@ const route = (path: string, get: Endpoint): Route => ({
  *   `draining`.
  * - `/metrics`: Prometheus text, for requests with the operator token or by programs on this machine.
  */
-export const routes = Effect.fnUntraced(function*(
+export const statusRoutes = Effect.fnUntraced(function*(
   token: Redacted.Redacted<string>,
   draining: Ref.Ref<boolean>,
   clock: Pick<DatabaseClock, "check">,
@@ -82,4 +86,29 @@ export const routes = Effect.fnUntraced(function*(
         }))
         : refuseStranger(request))
   ]
+})
+
+/** Built on the first request, so that the start does not wait for it. */
+const documents = Effect.promise(() => import("./description/OpenApiDocument.ts"))
+
+const json = (path: string, document: Effect.Effect<Uint8Array>): Route =>
+  anyOrigin({
+    path,
+    isCompressed: true,
+    methods: {
+      GET: () =>
+        Effect.map(document, (body) => ({ status: 200, headers: { "content-type": "application/json" }, body }))
+    },
+    refuse: Response.refuse
+  })
+
+/**
+ * `/openapi.json`, `/asyncapi.json` and `/docs`. Each is built on its first request, and all responses share its bytes.
+ */
+export const descriptionRoutes: Effect.Effect<ReadonlyArray<Route>, never, HttpConfig> = Effect.gen(function*() {
+  const text = yield* shared(Effect.map(documents, ({ document }) => document()))
+  const document = yield* shared(Effect.map(text, (text) => new TextEncoder().encode(text)))
+  const pages = yield* Pages.reference(text)
+  const events = yield* shared(Effect.map(documents, ({ asyncDocument }) => new TextEncoder().encode(asyncDocument())))
+  return [json("/openapi.json", document), json("/asyncapi.json", events), ...pages]
 })

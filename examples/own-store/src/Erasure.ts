@@ -1,5 +1,5 @@
 /** Erased users on SQLite. */
-import { type Grant, type PersonStore, Registration, Store } from "@startlist/core"
+import { type Grant, type PersonalData, Registration, Store } from "@startlist/core"
 import { Effect } from "effect"
 import { cancel, enqueue } from "./Outbox.ts"
 import { Row } from "./People.ts"
@@ -26,7 +26,7 @@ const ownsApplications = ({ all }: Sql, user: number): boolean => {
 }
 
 /** Clears what the deliveries about a registration contain of it, and cancels pending ones. */
-const clearDeliveries = (sql: Sql, registration: Registration.RegistrationId, at: PersonStore.Erasure["at"]): void => {
+const clearDeliveries = (sql: Sql, registration: Registration.RegistrationId, at: PersonalData.Erasure["at"]): void => {
   for (
     const { record } of sql.all(Row, "select record from deliveries where object = ?", `registration:${registration}`)
   ) {
@@ -41,7 +41,7 @@ const clearDeliveries = (sql: Sql, registration: Registration.RegistrationId, at
 export const makePersons = (
   atomically: Atomically,
   wake: Effect.Effect<unknown>
-): PersonStore.PersonStore.Service => ({
+): PersonalData.PersonStore.Service => ({
   isErased: (id) => atomically((sql) => isErased(sql, id)),
   registrations: (id) => atomically((sql) => registrationsOf(sql, id)),
   erase: ({ at, registrationIds, revocations, userId }) =>

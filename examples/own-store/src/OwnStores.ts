@@ -4,7 +4,7 @@ import {
   Delivery,
   DeliveryQueue,
   Grant,
-  PersonStore,
+  PersonalData,
   Registration,
   type Services,
   Store,
@@ -38,7 +38,7 @@ export const layerWith = (options: Options): Layer.Layer<Services.Stores, Store.
     return Context.make(Application.ApplicationStore, makeApplications(atomically, seal)).pipe(
       Context.add(Grant.GrantStore, makeGrants(atomically, wake)),
       Context.add(Subscription.SubscriptionStore, makeSubscriptions(atomically)),
-      Context.add(PersonStore.PersonStore, makePersons(atomically, wake)),
+      Context.add(PersonalData.PersonStore, makePersons(atomically, wake)),
       Context.add(Registration.RegistrationStore, makeRegistrations(atomically, wake)),
       Context.add(Delivery.DeliveryStore, deliveries),
       Context.add(DeliveryQueue.DeliveryQueue, deliveries)

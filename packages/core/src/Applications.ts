@@ -19,7 +19,7 @@ import {
 import * as ApplicationSecret from "./ApplicationSecret.ts"
 import { first, type Lifetime, replace, type SecretRefused } from "./ApplicationSecret.ts"
 import { type ClientCredentials, makeWithClient } from "./Client.ts"
-import { PersonStore } from "./PersonStore.ts"
+import { PersonStore } from "./PersonalData.ts"
 import { Platform } from "./Platform.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"

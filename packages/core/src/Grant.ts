@@ -16,10 +16,10 @@
 import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { type Application, ApplicationId, type ApplicationState } from "./Application.ts"
+import { type Application, ApplicationId, type ApplicationState, ApplicationStore } from "./Application.ts"
 import type { AuthorizationRequest } from "./Authorization.ts"
 import { Audience, type EventOrigin, type Outgoing } from "./Event.ts"
 import type { Policy } from "./Policy.ts"
@@ -166,6 +166,52 @@ export const revokeByUser = (grant: Grant, origin: EventOrigin): Change => ({
     : []
 })
 
+/** The token is unknown, expired, replaced or revoked (RFC 6750 §3.1, requirements §7). */
+export class InvalidToken extends Schema.TaggedError<InvalidToken>()("@startlist/core/InvalidToken", {}) {}
+
+/** The user, application and scope of an access token, and the limit of the application. */
+export interface BearerAccess
+  extends
+    Pick<Grant, "applicationId" | "userId" | "role">,
+    Pick<AccessToken, "scope" | "createdAt" | "expiresAt">,
+    Pick<ApplicationState, "requestsPerMinute">
+{}
+
+/** The access that a token gives to its bearer, if it is in the grant and has not expired (requirements §4.5). */
+export const accessOf = (grant: Grant, token: Fingerprint, now: DateTime.Utc): Option.Option<BearerAccess> => {
+  // The newest first, which clients use most.
+  const found = grant.access.findLast(({ hash }) => hash === token)
+  if (found === undefined || isOver(found.expiresAt, now)) return Option.none()
+  const { applicationId, role, userId } = grant
+  const { createdAt, expiresAt, scope } = found
+  return Option.some({ applicationId, userId, role, scope, createdAt, expiresAt })
+}
+
+/** The scopes of the grant and of its live tokens, which may be those of an earlier, broader consent. */
+export const liveScope = ({ access, scope }: Grant, now: DateTime.Utc): Scope => [
+  ...new Set([...scope, ...access.filter(isLive(now)).flatMap((token) => token.scope)])
+]
+
+/** The description of a live token (RFC 7662 §2.2). */
+export interface Introspection extends Omit<BearerAccess, "role" | "requestsPerMinute"> {
+  readonly kind: "access" | "refresh"
+}
+
+/** Describes an access token, or a refresh token that can be used now. */
+export const describeToken = (
+  grant: Grant,
+  token: Fingerprint,
+  kind: Introspection["kind"],
+  now: DateTime.Utc
+): Option.Option<Introspection> => {
+  if (kind === "access") return Option.map(accessOf(grant, token, now), (access) => ({ ...access, kind }))
+  const { applicationId, refresh, scope, userId } = grant
+  return refresh.pipe(
+    Option.filter(({ expiresAt, hash }) => hash === token && !isOver(expiresAt, now)),
+    Option.map(({ expiresAt, issuedAt }) => ({ kind, applicationId, userId, scope, createdAt: issuedAt, expiresAt }))
+  )
+}
+
 /** Store of grants. Every method is atomic, and a find sees every save that has returned, on any node. */
 export class GrantStore extends Context.Tag("@startlist/core/GrantStore")<GrantStore, GrantStore.Service>() {}
 
@@ -187,3 +233,24 @@ export declare namespace GrantStore {
     readonly save: (change: Change) => Effect.Effect<void, Conflict | StoreError>
   }
 }
+
+/** A grant of a user, and its application. */
+export interface Authorized {
+  readonly application: Application
+  readonly grant: Grant
+}
+
+/** Makes a function that lists the applications that a user has authorised, oldest first. */
+export const makeAuthorized = Effect.gen(function*() {
+  const applications = yield* ApplicationStore
+  const grants = yield* GrantStore
+  return (userId: UserId): Effect.Effect<ReadonlyArray<Authorized>, StoreError> =>
+    Effect.gen(function*() {
+      const lines = yield* Effect.forEach(
+        yield* grants.listByUser(userId),
+        (grant) =>
+          Effect.map(applications.find(grant.applicationId), Option.map((application) => ({ application, grant })))
+      )
+      return lines.flatMap(Option.toArray)
+    })
+})

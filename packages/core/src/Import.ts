@@ -25,7 +25,7 @@ import {
   type SubscriptionRecord
 } from "./ImportRecord.ts"
 import { importedSalt, type ImportedToken, ImportStore } from "./ImportStore.ts"
-import { PersonStore } from "./PersonStore.ts"
+import { PersonStore } from "./PersonalData.ts"
 import { Platform } from "./Platform.ts"
 import { Policy } from "./Policy.ts"
 import { RegistrationStore } from "./Registration.ts"

@@ -10,7 +10,6 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import * as Access from "./Access.ts"
 import * as Application from "./Application.ts"
 import type { ApplicationId, InvalidClient } from "./Application.ts"
 import { type ClientCredentials, makeWithClient } from "./Client.ts"
@@ -21,7 +20,7 @@ import * as Grant from "./Grant.ts"
 import { GrantStore } from "./Grant.ts"
 import { makeFindImported } from "./ImportStore.ts"
 import { makeWithNow } from "./internal/runtime.ts"
-import { PersonStore } from "./PersonStore.ts"
+import { PersonStore } from "./PersonalData.ts"
 import { Policy } from "./Policy.ts"
 import { type Fingerprint, Secrets, shortened } from "./Secrets.ts"
 import { type StoreError, untilSaved } from "./Store.ts"
@@ -32,12 +31,6 @@ import { type User, UserErased, type UserId } from "./User.ts"
 
 /** The user has no grant to this application. */
 export class GrantNotFound extends Schema.TaggedError<GrantNotFound>()("@startlist/core/GrantNotFound", {}) {}
-
-/** An entry of a user's list of authorised applications. */
-export interface Authorized {
-  readonly application: Application.Application
-  readonly grant: Grant.Grant
-}
 
 /** The use of an application. */
 export interface Connected {
@@ -90,14 +83,14 @@ export declare namespace OAuth {
     /** Returns the access of a bearer token (requirements §4.5). */
     readonly authenticate: (
       token: Redacted.Redacted<string>
-    ) => Effect.Effect<Access.BearerAccess, Access.InvalidToken | StoreError>
+    ) => Effect.Effect<Grant.BearerAccess, Grant.InvalidToken | StoreError>
     /** Describes a token if it is live and `audience` may know it (RFC 7662). */
     readonly introspect: (
       token: Redacted.Redacted<string>,
       audience: Option.Option<ApplicationId>
-    ) => Effect.Effect<Option.Option<Access.Introspection>, StoreError>
+    ) => Effect.Effect<Option.Option<Grant.Introspection>, StoreError>
     /** The applications that a user has authorised, oldest first. */
-    readonly authorized: (userId: UserId) => Effect.Effect<ReadonlyArray<Authorized>, StoreError>
+    readonly authorized: (userId: UserId) => Effect.Effect<ReadonlyArray<Grant.Authorized>, StoreError>
     /** Counts the users that have authorised an application, at most `connectedLimit`. */
     readonly connected: (id: ApplicationId) => Effect.Effect<Connected, StoreError>
   }
@@ -178,7 +171,7 @@ const make = Effect.gen(function*() {
         untilSaved(Effect.gen(function*() {
           const found = yield* inspect(token, ({ grant }, hash, refreshName) => {
             const isKnown = Option.match(refreshName, {
-              onNone: () => Option.isSome(Access.find(grant, hash, now)),
+              onNone: () => Option.isSome(Grant.accessOf(grant, hash, now)),
               onSome: (name) => !["unknown", "revoked"].includes(refreshTokenStateOf(grant, token, name, secrets))
             })
             return isKnown && grant.applicationId === client.id ? Option.some(grant) : Option.none()
@@ -204,7 +197,7 @@ const make = Effect.gen(function*() {
     }))
   })
 
-  const invalidToken = Effect.zipRight(audit.record(Entry.AccessRefused()), new Access.InvalidToken())
+  const invalidToken = Effect.zipRight(audit.record(Entry.AccessRefused()), new Grant.InvalidToken())
 
   const authenticate: OAuth.Service["authenticate"] = (token) => {
     const named = ({ applicationId, userId }: Token.Name) => {
@@ -212,7 +205,7 @@ const make = Effect.gen(function*() {
       return withNow((now) =>
         Effect.flatMap(grants.find(applicationId, userId), (found) => {
           if (Option.isNone(found) || found.value.application.state !== "active") return invalidToken
-          const access = Access.find(Grant.asOf(found.value), hash, now)
+          const access = Grant.accessOf(Grant.asOf(found.value), hash, now)
           if (Option.isNone(access)) return invalidToken
           const { requestsPerMinute } = found.value.application
           return Effect.succeed(requestsPerMinute === undefined ? access.value : { ...access.value, requestsPerMinute })
@@ -233,20 +226,12 @@ const make = Effect.gen(function*() {
           ({ application, grant }, hash, refreshName) =>
             application.state !== "active" || Option.exists(audience, (id) => id !== grant.applicationId)
               ? Option.none()
-              : Access.describe(grant, hash, Option.isSome(refreshName) ? "refresh" : "access", now)
+              : Grant.describeToken(grant, hash, Option.isSome(refreshName) ? "refresh" : "access", now)
         )
       )
   )
 
-  const authorized = Effect.fn("OAuth.authorized")(function*(userId: UserId) {
-    const active = yield* grants.listByUser(userId)
-    const lines = yield* Effect.forEach(
-      active,
-      (grant) =>
-        Effect.map(applications.find(grant.applicationId), Option.map((application) => ({ application, grant })))
-    )
-    return lines.flatMap(Option.toArray)
-  })
+  const authorized = Effect.fn("OAuth.authorized")(yield* Grant.makeAuthorized)
 
   const connected = Effect.fn("OAuth.connected")(function*(id: ApplicationId) {
     const active = yield* grants.listByApplication(id, connectedLimit)

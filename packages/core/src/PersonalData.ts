@@ -1,4 +1,4 @@
-/** What Startlist stores about a person, and its erasure (law 13). */
+/** What Startlist stores about a person, and its erasure (law 13): the store port and the service. */
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -8,12 +8,44 @@ import * as Schema from "effect/Schema"
 import { ApplicationStore } from "./Application.ts"
 import { Audit, Entry } from "./Audit.ts"
 import { makeOrigins } from "./Event.ts"
-import { GrantStore, revokeByUser } from "./Grant.ts"
-import { type Authorized, OAuth } from "./OAuth.ts"
-import { PersonStore } from "./PersonStore.ts"
+import { type Authorized, type Change, GrantStore, makeAuthorized, revokeByUser } from "./Grant.ts"
 import type { Registration, RegistrationId } from "./Registration.ts"
-import { type StoreError, untilSaved } from "./Store.ts"
+import { type Conflict, type StoreError, untilSaved } from "./Store.ts"
 import type { UserId } from "./User.ts"
+
+/** One erasure: the person, its time, and what the store cannot find by itself. */
+export interface Erasure {
+  readonly userId: UserId
+  readonly at: DateTime.Utc
+  /** The revocation of each active grant, with its event. */
+  readonly revocations: ReadonlyArray<Change>
+  /** Registrations of the person that the embedding server stores itself: only their events are here. */
+  readonly registrationIds: ReadonlyArray<RegistrationId>
+}
+
+/** Store of erased users, over all other records of a person. Every method is atomic. */
+export class PersonStore extends Context.Tag("@startlist/core/PersonStore")<PersonStore, PersonStore.Service>() {}
+
+export declare namespace PersonStore {
+  export interface Service {
+    /** Whether this user was erased. It stays true forever. */
+    readonly isErased: (id: UserId) => Effect.Effect<boolean, StoreError>
+    /** The registrations of an athlete, oldest first. */
+    readonly registrations: (id: UserId) => Effect.Effect<ReadonlyArray<Registration>, StoreError>
+    /**
+     * Erases a person, all or nothing. `Conflict`, unless the revocations are the next versions of all active grants, and
+     * all applications of this owner have ended.
+     *
+     * - Queues the deliveries of the revocations, and removes every grant of the user.
+     * - Notes that the user is erased, forever: from then on, a first grant of the user and a new registration of this
+     *   athlete get a `Conflict`, and the user cannot become the owner of an application.
+     * - Saves the next version of the athlete's registrations, with `emptyUpdates`.
+     * - Clears these fields and the attempts in all deliveries about these registrations and `registrationIds`, also in
+     *   copies that are made at the same time. Pending ones are cancelled, and their claims end.
+     */
+    readonly erase: (erasure: Erasure) => Effect.Effect<void, Conflict | StoreError>
+  }
+}
 
 /** The person still owns applications. End them, or give them another owner, first. */
 export class OwnsApplications extends Schema.TaggedError<OwnsApplications>()("@startlist/core/OwnsApplications", {}) {}
@@ -56,7 +88,7 @@ const make = Effect.gen(function*() {
   const applications = yield* ApplicationStore
   const audit = yield* Audit
   const grants = yield* GrantStore
-  const oauth = yield* OAuth
+  const authorized = yield* makeAuthorized
   const origins = yield* makeOrigins
   const store = yield* PersonStore
 
@@ -80,7 +112,7 @@ const make = Effect.gen(function*() {
 
   return PersonalData.of({
     erase,
-    export: (id) => Effect.all({ grants: oauth.authorized(id), registrations: store.registrations(id) })
+    export: (id) => Effect.all({ grants: authorized(id), registrations: store.registrations(id) })
   })
 })
 

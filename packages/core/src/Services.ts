@@ -10,7 +10,7 @@ import type { DeliveryQueue } from "./DeliveryQueue.ts"
 import type { GrantStore } from "./Grant.ts"
 import * as OAuth from "./OAuth.ts"
 import * as PersonalData from "./PersonalData.ts"
-import type { PersonStore } from "./PersonStore.ts"
+import type { PersonStore } from "./PersonalData.ts"
 import type { RegistrationStore } from "./Registration.ts"
 import * as Registrations from "./Registrations.ts"
 import type { Secrets } from "./Secrets.ts"
@@ -39,7 +39,8 @@ export type Services =
 
 /** The services over the stores, the users, the callbacks, the secrets and the audit. */
 export const layer: Layer.Layer<Services, never, Stores | UserStore | Callbacks | Secrets | Audit> = Layer.mergeAll(
-  Layer.provideMerge(PersonalData.layer, OAuth.layer),
+  OAuth.layer,
+  PersonalData.layer,
   Registrations.layer,
   Subscriptions.layer,
   Deliveries.layer

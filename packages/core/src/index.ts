@@ -3,7 +3,6 @@
  *
  * Each module is a namespace: `Grant.rotate`, `OAuth.layer`, `Memory.layer`.
  */
-export * as Access from "./Access.ts"
 export * as Application from "./Application.ts"
 export * as ApplicationSecret from "./ApplicationSecret.ts"
 export * as Applications from "./Applications.ts"
@@ -23,7 +22,6 @@ export * as ImportStore from "./ImportStore.ts"
 export * as Memory from "./Memory.ts"
 export * as OAuth from "./OAuth.ts"
 export * as PersonalData from "./PersonalData.ts"
-export * as PersonStore from "./PersonStore.ts"
 export * as Platform from "./Platform.ts"
 export * as Policy from "./Policy.ts"
 export * as Registration from "./Registration.ts"

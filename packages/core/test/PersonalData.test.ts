@@ -6,7 +6,6 @@ import {
   Memory,
   OAuth,
   PersonalData,
-  PersonStore,
   Registration,
   Registrations,
   Subscription
@@ -113,7 +112,7 @@ it.effect("an erased user cannot consent, neither to a new application nor to on
 
 /** Stores that erase a user before each save of a grant of that user. */
 const erasedMeanwhile = Layer.map(Memory.layer, (stores) => {
-  const [grants, persons] = [Context.get(stores, Grant.GrantStore), Context.get(stores, PersonStore.PersonStore)]
+  const [grants, persons] = [Context.get(stores, Grant.GrantStore), Context.get(stores, PersonalData.PersonStore)]
   return Faults.intercept(stores, (operation, effect, [change]) => {
     if (operation !== "GrantStore.save") return effect
     const { grant } = change as Parameters<typeof grants.save>[0]

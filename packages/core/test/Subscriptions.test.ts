@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@effect/vitest"
 import {
-  Access,
   Application,
   Applications,
   ApplicationSecret,
   Callbacks,
   Deliveries,
+  type Grant,
   OAuth,
   Registration,
   Registrations,
@@ -115,7 +115,7 @@ const accessOf = (client: Client, user = client.owner) =>
 
 const wanted = (url = callbackUrl) => ({ callbackUrl: url, verifyToken: Redacted.make("verify me") })
 
-const create = (access: Access.BearerAccess, url = callbackUrl) =>
+const create = (access: Grant.BearerAccess, url = callbackUrl) =>
   Effect.flatMap(Subscriptions.Subscriptions, (subscriptions) => subscriptions.create(access, wanted(url)))
 
 const requests = Effect.flatMap(ScriptedCallbacks.ScriptedCallbacks, ({ received }) => received)

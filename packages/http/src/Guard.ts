@@ -1,7 +1,7 @@
 /** Guards your own routes with access tokens. Refusals are those of `/api/v1` (RFC 6750). */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import type { BearerAccess } from "@startlist/core/Access"
+import type { BearerAccess } from "@startlist/core/Grant"
 import type { OAuth } from "@startlist/core/OAuth"
 import type { Role } from "@startlist/core/User"
 import * as ApiResponse from "./api/ApiResponse.ts"

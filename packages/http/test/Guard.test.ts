@@ -3,7 +3,7 @@ import { HttpApi, HttpApiBuilder, HttpApiEndpoint, HttpApiGroup, HttpServer } fr
 import { NodeHttpServer } from "@effect/platform-node"
 import { getRequestListener } from "@hono/node-server"
 import { it } from "@effect/vitest"
-import { type Access, OAuth, Store } from "@startlist/core"
+import { type Grant, OAuth, Store } from "@startlist/core"
 import { EffectHttp, FailureLimit, Guard, HttpConfig, NodeHttp, WebHttp } from "@startlist/http"
 import { Effect, Layer, Logger, Schema, type Scope } from "effect"
 import { createServer } from "node:http"
@@ -19,7 +19,7 @@ const requirement: Guard.Requirement = {
   roles: ["athlete"]
 }
 
-const shown = ({ applicationId, role, scope, userId }: Access.BearerAccess) => ({ applicationId, role, scope, userId })
+const shown = ({ applicationId, role, scope, userId }: Grant.BearerAccess) => ({ applicationId, role, scope, userId })
 
 class Api extends HttpApi.make("api").add(
   HttpApiGroup.make("results").add(
@@ -43,7 +43,7 @@ type Serve = Effect.Effect<number, never, OAuth.OAuth | FailureLimit.FailureLimi
 const bindings: Readonly<Record<string, Serve>> = {
   "node:http": Effect.flatMap(NodeHttp.guard, (guard) => {
     const guarded = guard(requirement, (_request, response, access) => {
-      expectTypeOf(access).toEqualTypeOf<Access.BearerAccess>()
+      expectTypeOf(access).toEqualTypeOf<Grant.BearerAccess>()
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(shown(access)))
     })
     return listen((request, response) => void guarded(request, response))

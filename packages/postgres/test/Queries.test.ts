@@ -8,7 +8,7 @@ import {
   DeliveryQueue,
   Event,
   Grant,
-  PersonStore,
+  PersonalData,
   Registration,
   Subscription,
   User
@@ -124,7 +124,7 @@ const everything = Effect.gen(function*() {
       [toAll]
     )
   )
-  const persons = yield* PersonStore.PersonStore
+  const persons = yield* PersonalData.PersonStore
   yield* persons.isErased(user)
   yield* persons.registrations(user)
   const deliveries = yield* Delivery.DeliveryStore

@@ -5,8 +5,7 @@ import * as Redacted from "effect/Redacted"
 import type * as Core from "@startlist/core/Application"
 import * as CoreSecret from "@startlist/core/ApplicationSecret"
 import type * as CoreDelivery from "@startlist/core/Delivery"
-import * as CoreAccess from "@startlist/core/Access"
-import type { Authorized } from "@startlist/core/OAuth"
+import * as CoreGrant from "@startlist/core/Grant"
 import type { Exported } from "@startlist/core/PersonalData"
 import type * as CoreRegistration from "@startlist/core/Registration"
 import type * as CoreSubscription from "@startlist/core/Subscription"
@@ -30,7 +29,7 @@ export const toUser = ({ email, firstName, id, lastName, role }: CoreUser.User):
   lastName
 })
 
-export const toAccess = ({ createdAt, expiresAt, ...access }: CoreAccess.BearerAccess): Plain.Access => ({
+export const toAccess = ({ createdAt, expiresAt, ...access }: CoreGrant.BearerAccess): Plain.Access => ({
   ...access,
   createdAt: DateTime.toDateUtc(createdAt),
   expiresAt: DateTime.toDateUtc(expiresAt)
@@ -61,11 +60,14 @@ export const toSigningSecrets = ({ secrets }: Core.SigningSecrets, now: DateTime
   secrets: CoreSecret.live(secrets, now).map((secret) => ({ value: Redacted.value(secret.value), ...toSecret(secret) }))
 })
 
-export const toAuthorization = ({ application, grant }: Authorized, now: DateTime.Utc): Plain.Authorization => ({
+export const toAuthorization = (
+  { application, grant }: CoreGrant.Authorized,
+  now: DateTime.Utc
+): Plain.Authorization => ({
   application: toApplication(application),
   role: grant.role,
   scope: grant.scope,
-  liveScope: CoreAccess.liveScope(grant, now),
+  liveScope: CoreGrant.liveScope(grant, now),
   grantedAt: DateTime.toDateUtc(grant.grantedAt)
 })
 

@@ -1,7 +1,7 @@
 /** `GET /api/v1/athlete`: the athlete whose token this is (requirements §4.5). */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { BearerAccess } from "@startlist/core/Access"
+import type { BearerAccess } from "@startlist/core/Grant"
 import type { OAuth } from "@startlist/core/OAuth"
 import { advertised, Policy } from "@startlist/core/Policy"
 import { UserStore } from "@startlist/core/User"

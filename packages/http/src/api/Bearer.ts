@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type { BearerAccess } from "@startlist/core/Access"
+import type { BearerAccess } from "@startlist/core/Grant"
 import { OAuth } from "@startlist/core/OAuth"
 import type { StoreError } from "@startlist/core/Store"
 import type { FailureLimit } from "../FailureLimit.ts"

@@ -16,7 +16,7 @@ import {
 import { maxBodyBytes, type Request, type Response } from "../Http.ts"
 import { get, isBlank, mediaType, readOnce, text } from "../Parameters.ts"
 import { Malformed, type Refusal, TooLarge, UnsupportedMediaType } from "../Refusal.ts"
-import type { BearerAccess } from "@startlist/core/Access"
+import type { BearerAccess } from "@startlist/core/Grant"
 import { Applications } from "@startlist/core/Applications"
 import type { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"

@@ -3,8 +3,7 @@ import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import type { AuthorizationRequest } from "@startlist/core/Authorization"
 import type { Role } from "@startlist/core/User"
-import * as Access from "@startlist/core/Access"
-import type { Authorized } from "@startlist/core/OAuth"
+import { type Authorized, liveScope } from "@startlist/core/Grant"
 import type { Fields } from "@startlist/http/Authorization"
 import type { SignedIn } from "../Authentication.ts"
 import { Alert, Day, Facts, Form, Instant, Scopes, Value } from "./Elements.tsx"
@@ -150,7 +149,7 @@ const One = ({ authorized: { application, grant }, csrf, fieldsOf, frame: { base
 {
   const { applications, roles } = textsIn(locale)
   const { id, name } = application
-  const former = Access.liveScope(grant, now).filter((scope) => !grant.scope.includes(scope))
+  const former = liveScope(grant, now).filter((scope) => !grant.scope.includes(scope))
   return (
     <article>
       <h2>{name}</h2>
@@ -187,7 +186,7 @@ export interface ApplicationsPage {
   readonly csrf: string
   /** Hidden fields of the form of an application: with them, the next page names it. */
   readonly fieldsOf: (application: Authorized["application"]) => Fields
-  /** The time of the page, for `Access.liveScope`. */
+  /** The time of the page, for `liveScope`. */
   readonly now: DateTime.Utc
 }
 

@@ -4,7 +4,7 @@
  * erasure lock it, so that they wait for each other.
  */
 import type { Grant, GrantStore } from "@startlist/core/Grant"
-import type { PersonStore } from "@startlist/core/PersonStore"
+import type { PersonStore } from "@startlist/core/PersonalData"
 import { emptyUpdates } from "@startlist/core/Registration"
 import { Conflict } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"

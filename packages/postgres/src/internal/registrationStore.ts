@@ -3,7 +3,7 @@
  * to one statement each.
  */
 import type { Outgoing, Updates } from "@startlist/core/Event"
-import type { PersonStore } from "@startlist/core/PersonStore"
+import type { PersonStore } from "@startlist/core/PersonalData"
 import { type Parties, Registration, RegistrationId, type RegistrationStore } from "@startlist/core/Registration"
 import { Conflict, unsafeBrand } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"

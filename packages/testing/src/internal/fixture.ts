@@ -6,7 +6,7 @@ import { type Claimed, type ClaimRequest, DeliveryQueue, type Settlement } from 
 import { Audience, Event, EventId, type Outgoing, type Updates } from "@startlist/core/Event"
 import { type Change, Grant, GrantStore } from "@startlist/core/Grant"
 import type { Stores } from "@startlist/core/Services"
-import { PersonStore } from "@startlist/core/PersonStore"
+import { PersonStore } from "@startlist/core/PersonalData"
 import { emptyUpdates, Registration, RegistrationStore } from "@startlist/core/Registration"
 import { Fingerprint } from "@startlist/core/Secrets"
 import type { StoreError } from "@startlist/core/Store"

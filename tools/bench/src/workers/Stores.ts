@@ -4,7 +4,6 @@
  */
 import { randomBytes } from "node:crypto"
 import { ApplicationId } from "@startlist/core/Application"
-import * as Access from "@startlist/core/Access"
 import * as Grant from "@startlist/core/Grant"
 import * as TokenRequest from "@startlist/core/TokenRequest"
 import { GrantStore } from "@startlist/core/Grant"
@@ -109,7 +108,7 @@ const make = Effect.gen(function*() {
     Effect.succeed(Effect.suspend(() => {
       const user = anyUser()
       return Effect.flatMap(find(user), (grant) =>
-        Effect.flatMap(DateTime.now, (now) => Access.find(grant, Grants.hashOf("a", user, 1), now)))
+        Effect.flatMap(DateTime.now, (now) => Grant.accessOf(grant, Grants.hashOf("a", user, 1), now)))
     }))
 
   /** Refreshes each grant in turn, with a pause in seconds between its refreshes. Times find and save separately. */

@@ -104,7 +104,7 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
   ...inCore("Token.ts", programsAndRules, {
     "expiry is one moment late": ["= expiresAt", " expiresAt"]
   }),
-  ...inCore("Access.ts", programsAndRules, {
+  ...inCore("Grant.ts", programsAndRules, {
     "an access token never expires": [" || isOver(found.expiresAt, now)"]
   }),
   ...inCore("OAuth.ts", rules, {

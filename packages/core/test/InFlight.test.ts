@@ -3,7 +3,7 @@ import { DateTime, FastCheck } from "effect"
 import { describe, expect } from "vitest"
 import { documented } from "../src/Policy.ts"
 import { SubscriptionId } from "../src/Subscription.ts"
-import { makeSlots } from "../src/internal/inFlight.ts"
+import { makeSlots } from "../src/internal/attempts.ts"
 
 const receiver = SubscriptionId.make(1)
 const now = DateTime.unsafeMake(0)

@@ -1,10 +1,10 @@
 /**
- * The attempts of one worker: begins them, ends them at their timeout, and decides their outcomes. One timer serves all:
- * `AbortSignal.timeout` for each attempt nearly halves the rate.
+ * The attempts of one worker: their slots, also per receiver (a slow one delays only itself: law 9), their timeouts, and the
+ * decisions of their outcomes.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
-import type * as DateTime from "effect/DateTime"
+import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
@@ -12,13 +12,102 @@ import * as Runtime from "effect/Runtime"
 import { live } from "../ApplicationSecret.ts"
 import { Answer, type Begin, broken, Callbacks, forking, type Post, reportBug } from "../Callbacks.ts"
 import { type Delivery, next, setAside } from "../Delivery.ts"
-import type { Claimed } from "../DeliveryQueue.ts"
+import type { Claimed, Settlement } from "../DeliveryQueue.ts"
 import { body, toSeconds } from "../Event.ts"
 import { Policy } from "../Policy.ts"
-import type { Recorder, Slots } from "./inFlight.ts"
+import type { SubscriptionId } from "../Subscription.ts"
 import { signal } from "./runtime.ts"
 
-/** One timer for all attempts in flight, which end in the order of their starts: one for each costs more. */
+/** Time after a failure in which a receiver gets one attempt at a time, unless one succeeds. */
+const suspicion = Duration.minutes(1)
+
+/** No waiter. */
+const nobody = { count: Infinity, resume: () => {} }
+
+/**
+ * Makes the slots of one worker. A receiver that failed recently gets one slot, and all such receivers at most half of
+ * the slots: a hanging receiver holds a slot for the whole timeout.
+ */
+export const makeSlots = (policy: Policy.Service) => {
+  const busy = new Map<SubscriptionId, number>()
+  const suspectUntil = new Map<SubscriptionId, DateTime.Utc>()
+  const suspectSlots = Math.max(1, Math.floor(policy.deliveryConcurrency / 2))
+  let inFlight = 0
+  let unrecorded = 0
+  let turn = 0
+  let awaited = nobody
+
+  const busyWith = (id: SubscriptionId): number => busy.get(id) ?? 0
+  const add = (id: SubscriptionId, count: number): void => {
+    inFlight += count
+    const sum = busyWith(id) + count
+    if (sum === 0) busy.delete(id)
+    else busy.set(id, sum)
+  }
+
+  const concurrency = policy.deliveryConcurrency
+  const available = () => Math.min(concurrency, 2 * concurrency - unrecorded) - inFlight
+  const tell = (): void => {
+    if (available() < awaited.count) return
+    const { resume } = awaited
+    awaited = nobody
+    resume()
+  }
+
+  return {
+    /** An attempt starts. */
+    take: (id: SubscriptionId): void => add(id, 1),
+    /** An attempt has ended. Its slot is free, and its outcome waits to be recorded. */
+    finish: (id: SubscriptionId, succeeded: boolean, now: DateTime.Utc): void => {
+      if (succeeded) suspectUntil.delete(id)
+      else suspectUntil.set(id, DateTime.addDuration(now, suspicion))
+      add(id, -1)
+      unrecorded++
+      tell()
+    },
+    /** The outcomes of this number of ended attempts are recorded. */
+    record: (count: number): void => {
+      unrecorded -= count
+      tell()
+    },
+    /** Whether no attempt is in flight or waits to be recorded. */
+    isIdle: (): boolean => inFlight + unrecorded === 0,
+    /** Number of attempts that can start. Together with those that wait to be recorded, at most twice the slots. */
+    available,
+    /** Ends as soon as this number is available. */
+    awaitAvailable: (count: number): Effect.Effect<void> =>
+      Effect.async((resume) => {
+        awaited = { count, resume: () => resume(Effect.void) }
+        tell()
+      }),
+    /** Number of further attempts of each subscription, where it is below `deliveryPerSubscription`. */
+    allowances: (now: DateTime.Utc): ReadonlyMap<SubscriptionId, number> => {
+      const allowances = new Map<SubscriptionId, number>()
+      for (const [id, count] of busy) allowances.set(id, Math.max(0, policy.deliveryPerSubscription - count))
+      let free = suspectSlots
+      for (const [id, until] of suspectUntil) {
+        if (until.epochMillis <= now.epochMillis) suspectUntil.delete(id)
+        else free -= busyWith(id)
+      }
+      // Begin with other receivers each time: some may have no due deliveries.
+      const suspects = [...suspectUntil.keys()]
+      const first = suspects.length === 0 ? 0 : turn++ % suspects.length
+      for (const id of [...suspects.slice(first), ...suspects.slice(0, first)]) {
+        const isAllowed = free > 0 && busyWith(id) === 0
+        if (isAllowed) free--
+        allowances.set(id, isAllowed ? 1 : 0)
+      }
+      return allowances
+    }
+  }
+}
+
+export type Slots = ReturnType<typeof makeSlots>
+
+/**
+ * One timer for all attempts in flight, which end in the order of their starts. `AbortSignal.timeout` for each nearly halves
+ * the rate.
+ */
 export const makeDeadlines = (timeout: Duration.Duration) =>
   Effect.map(Queue.sliding<void>(1), (started) => {
     const watched = new Set<{ readonly deadline: number; readonly onTime: () => void }>()
@@ -46,6 +135,20 @@ export const makeDeadlines = (timeout: Duration.Duration) =>
       sweep: Effect.forever(sweepOnce)
     }
   })
+
+/** A delivery that was attempted or set aside, and is not recorded yet. */
+export interface Finished extends Settlement {
+  readonly claimed: Claimed
+}
+
+/** Records what was attempted. */
+export interface Recorder {
+  readonly add: (one: Finished) => void
+  /** Notes that a claim or a record failed or was late. */
+  readonly failed: (at: DateTime.Utc) => void
+  /** Time of the last failure, in milliseconds since 1970. */
+  readonly failedAt: () => number
+}
 
 /** Attempts a delivery, or sets it aside. Returns whether it did. `random` is from 0 to 1, for the next pause. */
 export type Attempt = (claimed: Claimed, random: number) => boolean

@@ -246,13 +246,13 @@ export const coreFaults: ReadonlyArray<Fault<Source>> = [
     "a delivery is set aside at its first repeat": ["claims > policy.deliveryClaims &&", "claims > 1 &&"],
     "a store that fails sets deliveries aside": ["- recorder.failedAt() "]
   }),
-  ...inCore("internal/inFlight.ts", rules, {
+  ...inCore("Worker.ts", rules, {
     "a batch that fails is lost": [
       "batch.length =",
       "true\n            ? Effect.as(Effect.logWarning(\"lost\", cause), [])\n            : batch.length ="
     ]
   }),
-  ...inCore("internal/inFlight.ts", rules, {
+  ...inCore("internal/attempts.ts", rules, {
     "a receiver that hangs is not suspected": ["else suspectUntil.set(id, DateTime.addDuration(now, suspicion))"]
   }),
   ...inCore("internal/memoryState.ts", lawsAndPrograms, {

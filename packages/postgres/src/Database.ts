@@ -107,6 +107,26 @@ export const clockDifference: Effect.Effect<number, StoreError, Database> = Effe
   return (Math.max(0, before - now) + Math.min(0, after - now)) / 1000
 })
 
+/** Rows that need more than their memory, so that 256 KiB of them go to a temporary file: without a trace, also in the log. */
+const spill = `WITH setting AS MATERIALIZED (SELECT set_config('work_mem', '64kB', true) AS memory)
+  SELECT count(*) FROM setting, unnest(array_fill(repeat(memory, 500), ARRAY[128])) text`
+
+/**
+ * Writes without changing anything. Fails if the database is read-only, such as a standby, or if its disk is full: a changed
+ * row alone uses the space of its older versions, until the log needs space.
+ */
+export const writable: Effect.Effect<void, StoreError, Database> = Effect.flatMap(
+  Database,
+  ({ prefix, query }) =>
+    Effect.zipRight(
+      query({
+        name: `${prefix}writable`,
+        text: `UPDATE ${prefix}migrations SET name = name WHERE name = '0001_initial'`
+      }, []),
+      Effect.asVoid(query({ name: `${prefix}spill`, text: spill }, []))
+    )
+)
+
 /** Ends an effect at the deadline. Inside a transaction it ends with that, because both use one connection. */
 export const inTime = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | StoreError> =>
   withCaller((caller) => isJoined(caller) ? effect : within(effect))

@@ -16,7 +16,6 @@ import * as Fs from "node:fs/promises"
 import { constants, type Stats } from "node:fs"
 import { join, resolve } from "node:path"
 import * as Folder from "./Folder.ts"
-import * as DataFolder from "./internal/folder.ts"
 import * as EmbeddedImage from "./internal/embeddedImage.ts"
 import * as Pglite from "./internal/pglite.ts"
 import * as stores from "./internal/stores.ts"
@@ -140,11 +139,9 @@ export const requireDatabase = (folder: string): Effect.Effect<void, EmbeddedErr
 
 const refuseMoved = (folder: string): Effect.Effect<void, EmbeddedError> =>
   Effect.flatMap(
-    Effect.mapError(DataFolder.readMoved(folder), (cause) =>
-      new EmbeddedError({ reason: "inaccessible", folder, cause })),
+    Effect.mapError(Folder.readMoved(folder), (cause) => new EmbeddedError({ reason: "inaccessible", folder, cause })),
     Option.match({
-      onNone: () =>
-        Effect.void,
+      onNone: () => Effect.void,
       onSome: ({ to }) => new EmbeddedError({ reason: "moved", folder, to })
     })
   )
@@ -161,7 +158,7 @@ const open = (
       try: () => Folder.make(folder),
       catch: (cause) => new EmbeddedError({ reason: "inaccessible", folder, cause })
     })
-    yield* DataFolder.acquire(folder, () => new EmbeddedError({ reason: "locked", folder }))
+    yield* Folder.acquire(folder, () => new EmbeddedError({ reason: "locked", folder }))
     if (!evenIfMoved) yield* refuseMoved(folder)
     const cluster = clusterIn(folder)
     if ((yield* check(folder)) === "absent") yield* EmbeddedImage.install(cluster, kindOf({ image, migrations }))

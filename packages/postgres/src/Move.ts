@@ -8,7 +8,7 @@ import * as Schema from "effect/Schema"
 import type * as SqlConnection from "@effect/sql/SqlConnection"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Embedded from "./Embedded.ts"
-import * as DataFolder from "./internal/folder.ts"
+import * as Folder from "./Folder.ts"
 import type { Connection } from "./internal/connection.ts"
 import * as Pool from "./internal/pool.ts"
 import * as Migrations from "./Migrations.ts"
@@ -224,9 +224,9 @@ const copyAll = (
     }
     yield* copySequences(source, target, prefix)
     const [row] = yield* target.run<{ readonly id: string }>("the target", "SELECT pg_current_xact_id()::text AS id")
-    const mark = new DataFolder.MovedMark({ to: options.description, transaction: row?.id ?? "" })
-    yield* Effect.mapError(DataFolder.writeMoved(folder, mark), (cause) =>
-      new MoveError({ reason: "failed", subject: DataFolder.movedFileOf(folder), cause }))
+    const mark = new Folder.MovedMark({ to: options.description, transaction: row?.id ?? "" })
+    yield* Effect.mapError(Folder.writeMoved(folder, mark), (cause) =>
+      new MoveError({ reason: "failed", subject: Folder.movedFileOf(folder), cause }))
     return { tables: copied, hadArrived: false }
   })
 
@@ -244,10 +244,10 @@ const inTransaction = <A, E>(end: End, begin: string, effect: Effect.Effect<A, E
 type Outcome = "committed" | "aborted" | "in progress" | null
 
 /** Whether an earlier move into this target was committed. The mark does not show it, since it is written before. */
-const wasCommitted = (target: End, mark: DataFolder.MovedMark, { description, folder }: Options) =>
+const wasCommitted = (target: End, mark: Folder.MovedMark, { description, folder }: Options) =>
   Effect.gen(function*() {
     if (mark.to !== description) return yield* new MoveError({ reason: "elsewhere", subject: mark.to })
-    const undecided = () => new MoveError({ reason: "undecided", subject: DataFolder.movedFileOf(folder) })
+    const undecided = () => new MoveError({ reason: "undecided", subject: Folder.movedFileOf(folder) })
     // Fails if the server does not know the transaction: it is another server with the same name.
     const [row] = yield* Effect.mapError(
       target.run<{ readonly outcome: Outcome }>("the target", "SELECT pg_xact_status($1::xid8) AS outcome", [
@@ -284,8 +284,8 @@ export const move = (
     const source = yield* connect(Embedded.connect({ ...options, migrate: true, evenIfMoved: true }))
     yield* Postgres.migrate({ ...to, prefix, migrations })
     const target = yield* connect(PgClient.fromPool({ acquire: Pool.makePatient(to) }))
-    const mark = yield* Effect.mapError(DataFolder.readMoved(folder), (cause) =>
-      new MoveError({ reason: "undecided", subject: DataFolder.movedFileOf(folder), cause }))
+    const mark = yield* Effect.mapError(Folder.readMoved(folder), (cause) =>
+      new MoveError({ reason: "undecided", subject: Folder.movedFileOf(folder), cause }))
     const isCommitted = Option.isSome(mark) && (yield* wasCommitted(target, mark.value, options))
     const copy = copyAll(source, target, isCommitted, options)
     return yield* inTransaction(target, "BEGIN", inTransaction(source, "BEGIN READ ONLY", copy))

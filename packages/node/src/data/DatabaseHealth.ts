@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { StoreError } from "@startlist/core/Store"
-import type { Database } from "@startlist/postgres/Database"
+import { type Database, writable } from "@startlist/postgres/Database"
 import * as Migrations from "@startlist/postgres/Migrations"
 import { shared } from "../SharedWork.ts"
 import * as ServiceTables from "./ServiceTables.ts"
@@ -48,7 +48,7 @@ const compare: Effect.Effect<Migrations.Status, StoreError, SqlClient> = Effect.
 export const examine: Effect.Effect<Health, StoreError, Database | SqlClient> = Effect.gen(function*() {
   const tables = yield* compare
   if (tables.missing.length > 0 || tables.breaking.length > 0) return { tables, refusal: Option.none() }
-  return { tables, refusal: Either.getLeft(yield* Effect.either(unlessSlow(Migrations.writable))) }
+  return { tables, refusal: Either.getLeft(yield* Effect.either(unlessSlow(writable))) }
 })
 
 /** Why a database that answers cannot serve. */

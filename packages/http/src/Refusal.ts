@@ -66,60 +66,61 @@ export type Refusal =
   | TooMany
   | Busy
 
-/** Status, message and headers of a refusal. Each family of endpoints has its own format of the body. */
+/** Status, code, message and headers of a refusal. Each family of endpoints has its own format of the body. */
 export interface Refused {
   readonly status: number
+  /** Names the reason in `/api/v1/*`. It never changes. */
+  readonly code: string
   /** A sentence without quotation marks, as `error_description` requires (RFC 6749 §5.2). */
   readonly message: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Seconds after which a client may retry when the database was unavailable. */
-const retryAfter = "5"
+const refused = (status: number, code: string, message: string, headers: Refused["headers"] = {}): Refused => ({
+  status,
+  code,
+  message,
+  headers
+})
 
-/** Returns status, message and headers of a refusal. */
+/** Returns status, code, message and headers of a refusal. A database that was unavailable may be tried again after 5 s. */
 export const describe = (error: Refusal | StoreError): Refused => {
   switch (error._tag) {
     case "@startlist/http/NotFound":
-      return { status: 404, message: "this path does not exist", headers: {} }
+      return refused(404, "not_found", "this path does not exist")
     case "@startlist/http/ExtraSlashes":
-      return { status: 404, message: `this path does not exist. Use ${error.meant}`, headers: {} }
+      return refused(404, "not_found", `this path does not exist. Use ${error.meant}`)
     case "@startlist/http/MethodNotAllowed":
-      return { status: 405, message: `the method must be ${error.allow}`, headers: { allow: error.allow } }
+      return refused(405, "method_not_allowed", `the method must be ${error.allow}`, { allow: error.allow })
     case "@startlist/http/TooLarge":
-      return { status: 413, message: "the body is larger than 64 KiB", headers: {} }
+      return refused(413, "too_large", "the body is larger than 64 KiB")
     case "@startlist/http/UnsupportedMediaType":
-      return {
-        status: 415,
-        message: `the content type must be ${error.accepted}`,
-        headers: { accept: error.accepted }
-      }
+      return refused(415, "unsupported_media_type", `the content type must be ${error.accepted}`, {
+        accept: error.accepted
+      })
     case "@startlist/http/UnsupportedEncoding":
-      return {
-        status: 415,
-        message: "the body must not be encoded: leave out Content-Encoding",
-        headers: { "accept-encoding": "identity" }
-      }
+      return refused(415, "unsupported_encoding", "the body must not be encoded: leave out Content-Encoding", {
+        "accept-encoding": "identity"
+      })
     case "@startlist/http/Malformed":
-      return { status: 400, message: `the ${error.what} is malformed`, headers: {} }
+      return refused(400, "malformed", `the ${error.what} is malformed`)
     case "@startlist/http/Repeated":
-      return { status: 400, message: `${error.name} appears more than once. Send it once.`, headers: {} }
+      return refused(400, "repeated", `${error.name} appears more than once. Send it once.`)
     case "@startlist/http/Contradictory":
-      return { status: 400, message: `${error.name} has different values in two places. Send it once.`, headers: {} }
+      return refused(400, "repeated", `${error.name} has different values in two places. Send it once.`)
     case "@startlist/http/TooManyHeaders":
-      return { status: 431, message: `the request has more than ${error.most} headers`, headers: {} }
+      return refused(431, "too_many_headers", `the request has more than ${error.most} headers`)
     case "@startlist/http/Fragmented":
-      return { status: 400, message: `the body came in more than ${error.most} pieces`, headers: {} }
+      return refused(400, "fragmented", `the body came in more than ${error.most} pieces`)
     case "@startlist/http/TooMany":
-      return {
-        status: 429,
-        message: "too many requests, try again later",
-        headers: { "retry-after": String(error.retryAfterSeconds) }
-      }
+      return refused(429, "too_many_requests", "too many requests, try again later", {
+        "retry-after": String(error.retryAfterSeconds)
+      })
     case "@startlist/http/Busy":
-      return { status: 503, message: "the server is overloaded, try again later", headers: { "retry-after": "1" } }
+      return refused(503, "unavailable", "the server is overloaded, try again later", { "retry-after": "1" })
     case "@startlist/core/StoreError":
-      if (error.isRefused === true) return { status: 400, message: "a value cannot be stored", headers: {} }
-      return { status: 503, message: "try again later", headers: { "retry-after": retryAfter } }
+      return error.isRefused === true
+        ? refused(400, "invalid", "a value cannot be stored")
+        : refused(503, "unavailable", "try again later", { "retry-after": "5" })
   }
 }

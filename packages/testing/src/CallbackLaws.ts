@@ -17,7 +17,6 @@ import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { has, holds, same } from "./internal/expecting.ts"
 import type { Steps } from "./internal/storeLaw.ts"
-import { forAll, type Law, law } from "./Law.ts"
 import * as Suite from "./Suite.ts"
 
 /** Reply of a receiver: an answer after `afterMs`; `"hang"` for no answer; or `"close"` for a closed connection. */
@@ -85,12 +84,12 @@ const timed = (request: Effect.Effect<Answer>) =>
   })
 
 /** The laws, for a way to start receivers. */
-export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): ReadonlyArray<Law<Callbacks>> => {
+export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): ReadonlyArray<Suite.Law<Callbacks>> => {
   const callbackLaw = (
     name: string,
     check: (callbacks: Callbacks.Service, receiver: Receiver) => Steps<unknown, Scope.Scope>
-  ): Law<Callbacks> =>
-    law(name, () =>
+  ): Suite.Law<Callbacks> =>
+    Suite.law(name, () =>
       Effect.scoped(Effect.gen(function*() {
         yield* check(yield* Callbacks, yield* start)
       })))
@@ -210,11 +209,11 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
         ])
       }
     ),
-    law(
+    Suite.law(
       "whatever the callback URL is, there is an answer and no failure",
       () =>
         Effect.flatMap(Callbacks, (callbacks) =>
-          forAll(
+          Suite.forAll(
             FastCheck.oneof(
               FastCheck.fullUnicodeString(),
               FastCheck.constantFrom(

@@ -22,9 +22,8 @@ import * as Redacted from "effect/Redacted"
 import { count, same, tagOf } from "./internal/expecting.ts"
 import { at, type Fixture, following, long, make as makeFixture, only } from "./internal/fixture.ts"
 import type { Steps } from "./internal/storeLaw.ts"
-import { type Law, law, type LawGroup } from "./Law.ts"
-import * as ScriptedCallbacks from "./ScriptedCallbacks.ts"
 import * as Suite from "./Suite.ts"
+import * as ScriptedCallbacks from "./ScriptedCallbacks.ts"
 import * as TestSecrets from "./TestSecrets.ts"
 
 /** The stores of these laws. */
@@ -115,14 +114,16 @@ const makeFormer = Effect.gen(function*() {
 type Former = Effect.Effect.Success<typeof makeFormer>
 type Provided = Layer.Layer.Success<typeof services>
 
-const ofServices = <E>(name: string, check: (former: Former) => Effect.Effect<unknown, E, Provided>): Law<Stores> =>
-  law(name, () => Effect.provide(Effect.flatMap(makeFormer, check), services))
+const ofServices = <E>(
+  name: string,
+  check: (former: Former) => Effect.Effect<unknown, E, Provided>
+): Suite.Law<Stores> => Suite.law(name, () => Effect.provide(Effect.flatMap(makeFormer, check), services))
 
 const success = "success"
 const refused = ["@startlist/core/InvalidGrant", "@startlist/core/InvalidToken"]
 
 /** Whatever ends access ends it for imported tokens, too. */
-const ends = (name: string, end: (former: Former) => Effect.Effect<unknown, unknown, Provided>): Law<Stores> =>
+const ends = (name: string, end: (former: Former) => Effect.Effect<unknown, unknown, Provided>): Suite.Law<Stores> =>
   ofServices(
     `no imported token is good after ${name}, also not after another import`,
     (former) =>
@@ -141,7 +142,7 @@ const ends = (name: string, end: (former: Former) => Effect.Effect<unknown, unkn
       })
   )
 
-const serviceLaws: ReadonlyArray<Law<Stores>> = [
+const serviceLaws: ReadonlyArray<Suite.Law<Stores>> = [
   ofServices(
     "an imported secret authenticates, and is stored as ours from then on",
     ({ client }) =>
@@ -225,13 +226,13 @@ const serviceLaws: ReadonlyArray<Law<Stores>> = [
 const storeLaw = (
   name: string,
   check: (f: Fixture, store: ImportStore.Service) => Steps<unknown, Stores>
-): Law<Stores> =>
-  law(
+): Suite.Law<Stores> =>
+  Suite.law(
     name,
     () => Effect.flatMap(Effect.all([makeFixture, ImportStore]), ([f, store]) => Effect.gen(() => check(f, store)))
   )
 
-const storeLaws: ReadonlyArray<Law<Stores>> = [
+const storeLaws: ReadonlyArray<Suite.Law<Stores>> = [
   storeLaw("an imported record has its identifier, is inserted once, and new ones come after it", function*(f, store) {
     const [owner, athlete] = [yield* f.user("platform"), yield* f.user()]
     const base = yield* f.application(owner)
@@ -314,7 +315,7 @@ const storeLaws: ReadonlyArray<Law<Stores>> = [
 ]
 
 /** All laws of imports. Each is an Effect. */
-export const laws: ReadonlyArray<LawGroup<Stores>> = [{ about: "imports", laws: [...storeLaws, ...serviceLaws] }]
+export const laws: ReadonlyArray<Suite.LawGroup<Stores>> = [{ about: "imports", laws: [...storeLaws, ...serviceLaws] }]
 
 /** The laws as tests of these stores. */
 export const suite = <E>(name: string, stores: Layer.Layer<Stores, E>, options: Suite.Options = {}): Suite.Suite =>

@@ -22,10 +22,9 @@ import { recordLaws } from "./internal/recordLaws.ts"
 import { redeliveryLaws } from "./internal/redeliveryLaws.ts"
 import { alone, type WithHandles } from "./internal/stage.ts"
 import { storePrograms } from "./internal/storePrograms.ts"
-import type { LawGroup } from "./Law.ts"
 import * as Suite from "./Suite.ts"
 
-const others: ReadonlyArray<LawGroup<Stores>> = [
+const others: ReadonlyArray<Suite.LawGroup<Stores>> = [
   recordLaws,
   parallelLaws,
   queueLaws,
@@ -37,7 +36,7 @@ const others: ReadonlyArray<LawGroup<Stores>> = [
 const withOne: WithHandles<Stores> = (use) => Effect.flatMap(alone, use)
 
 /** All laws of the stores, in groups. Each is an Effect. */
-export const laws: ReadonlyArray<LawGroup<Stores>> = [
+export const laws: ReadonlyArray<Suite.LawGroup<Stores>> = [
   keyLaws,
   storePrograms(withOne),
   ...others,
@@ -64,7 +63,7 @@ export const suite = <E, R = never>(
 ): Suite.Suite =>
   Suite.make<Stores | R, E>(name, stores, lawsOf(isExclusive, reopen).filter(({ about }) => groups(about)), options)
 
-const lawsOf = <R>(isExclusive: boolean, reopen: Options<R>["reopen"]): ReadonlyArray<LawGroup<Stores | R>> => {
+const lawsOf = <R>(isExclusive: boolean, reopen: Options<R>["reopen"]): ReadonlyArray<Suite.LawGroup<Stores | R>> => {
   if (reopen === undefined) return laws
   const open = Layer.build(Layer.fresh(reopen))
   return isExclusive ? [...laws, reopeningLaws(open)] : [keyLaws, ...handleLaws(open), ...others]

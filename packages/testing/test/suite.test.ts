@@ -1,13 +1,16 @@
 /** Suites without a test runner. */
 import { Effect, Layer } from "effect"
 import { expect, it } from "vitest"
-import { law } from "../src/Law.ts"
 import * as Suite from "../src/Suite.ts"
 
 const options = { timeout: 30 }
 
 const running = (check: Effect.Effect<void, string>) => {
-  const laws = [law("holds", () => Effect.void), law("is this", () => check), law("is the last", () => Effect.void)]
+  const laws = [
+    Suite.law("holds", () => Effect.void),
+    Suite.law("is this", () => check),
+    Suite.law("is the last", () => Effect.void)
+  ]
   return Suite.run(Suite.make("a suite", Layer.empty, [{ about: "it", laws }]), options)
 }
 

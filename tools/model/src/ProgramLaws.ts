@@ -1,6 +1,5 @@
 /** The laws of the whole system over any stores, as a suite: generated programs. */
 import type { Stores } from "@startlist/core/Services"
-import { forAll, law } from "@startlist/testing/Law"
 import * as Suite from "@startlist/testing/Suite"
 import * as FastCheck from "effect/FastCheck"
 import type * as Layer from "effect/Layer"
@@ -26,8 +25,8 @@ export const suite = <E>(
   Suite.make(name, stores, [{
     about: "programs",
     laws: [
-      law("the laws hold for every program, with parallel steps, killed workers and time travel", () =>
-        forAll(runs, ({ program, replay, seed }) =>
+      Suite.law("the laws hold for every program, with parallel steps, killed workers and time travel", () =>
+        Suite.forAll(runs, ({ program, replay, seed }) =>
           Program.check(program, { seed, isExternal, replay }), { numRuns }))
     ]
   }])

@@ -75,29 +75,9 @@ export const error = (
   headers?: Response["headers"]
 ): Response => json(status, errorBody(status, message, errors), headers)
 
-const codes: Readonly<Record<(Refusal | StoreError)["_tag"], string>> = {
-  "@startlist/http/NotFound": "not_found",
-  "@startlist/http/ExtraSlashes": "not_found",
-  "@startlist/http/MethodNotAllowed": "method_not_allowed",
-  "@startlist/http/TooLarge": "too_large",
-  "@startlist/http/UnsupportedMediaType": "unsupported_media_type",
-  "@startlist/http/UnsupportedEncoding": "unsupported_encoding",
-  "@startlist/http/Malformed": "malformed",
-  "@startlist/http/Repeated": "repeated",
-  "@startlist/http/Contradictory": "repeated",
-  "@startlist/http/TooManyHeaders": "too_many_headers",
-  "@startlist/http/Fragmented": "fragmented",
-  "@startlist/http/TooMany": "too_many_requests",
-  "@startlist/http/Busy": "unavailable",
-  "@startlist/core/StoreError": "unavailable"
-}
-
 /** A general refusal in the format of this family. */
 export const refused = (refusal: Refusal | StoreError): Response => {
-  const { headers, message, status } = describe(refusal)
-  const code = refusal._tag === "@startlist/core/StoreError" && refusal.isRefused === true
-    ? "invalid"
-    : codes[refusal._tag]
+  const { code, headers, message, status } = describe(refusal)
   return error(status, message, [{ resource: "Request", field: "", code, message }], headers)
 }
 

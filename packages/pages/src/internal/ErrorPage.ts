@@ -2,10 +2,9 @@
 import type { HttpConfig } from "@startlist/http/HttpConfig"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { StoreError } from "@startlist/core/Store"
 import { Templates } from "../Templates.ts"
 import { idOf, redirect, type Request, type Response } from "@startlist/http/Http"
-import { describe, type Refusal } from "@startlist/http/Refusal"
+import { describe } from "@startlist/http/Refusal"
 import type { Refuse } from "@startlist/http/Router"
 import * as Locale from "./Locale.ts"
 import type { ErrorKind } from "./English.ts"
@@ -33,21 +32,13 @@ export interface ErrorPages {
   readonly signIn: (request: Request, signInUrl: string) => Response
 }
 
-const kinds: Readonly<Record<(Refusal | StoreError)["_tag"], ErrorKind>> = {
-  "@startlist/http/NotFound": "notFound",
-  "@startlist/http/ExtraSlashes": "notFound",
-  "@startlist/http/MethodNotAllowed": "methodNotAllowed",
-  "@startlist/http/TooLarge": "tooLarge",
-  "@startlist/http/UnsupportedMediaType": "badRequest",
-  "@startlist/http/UnsupportedEncoding": "badRequest",
-  "@startlist/http/Malformed": "badRequest",
-  "@startlist/http/Repeated": "badRequest",
-  "@startlist/http/Contradictory": "badRequest",
-  "@startlist/http/TooManyHeaders": "badRequest",
-  "@startlist/http/Fragmented": "badRequest",
-  "@startlist/http/TooMany": "tooMany",
-  "@startlist/http/Busy": "unavailable",
-  "@startlist/core/StoreError": "unavailable"
+/** The page of each status. All other refusals are about a wrong request. */
+const kinds: Readonly<Record<number, ErrorKind>> = {
+  404: "notFound",
+  405: "methodNotAllowed",
+  413: "tooLarge",
+  429: "tooMany",
+  503: "unavailable"
 }
 
 /** A path with the query of a request that can be repeated. */
@@ -84,8 +75,7 @@ export const make: Effect.Effect<ErrorPages, never, HttpConfig> = Effect.gen(fun
     refuse: (request, refusal) => {
       const { headers, status } = describe(refusal)
       const again = refusal._tag === "@startlist/http/ExtraSlashes" ? { again: withQuery(refusal.meant, request) } : {}
-      const kind = status === 400 ? "badRequest" : kinds[refusal._tag]
-      return show(request, status, kind, { headers, ...again })
+      return show(request, status, kinds[status] ?? "badRequest", { headers, ...again })
     },
     signIn: (request, signInUrl) =>
       request.method === "POST" ? show(request, 403, "signedOut", { again: signInUrl }) : redirect(signInUrl),

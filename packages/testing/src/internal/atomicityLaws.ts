@@ -3,7 +3,7 @@ import type { Stores } from "@startlist/core/Services"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import { map } from "effect/Record"
-import { type Law, law, type LawGroup } from "../Law.ts"
+import { type Law, law, type LawGroup } from "../Suite.ts"
 import { holds, same } from "./expecting.ts"
 import {
   atOnce,

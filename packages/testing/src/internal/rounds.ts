@@ -3,7 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
-import { Effort } from "../Law.ts"
+import { Effort } from "../Suite.ts"
 import { turn } from "./eventLoop.ts"
 import { stopAt } from "./stepping.ts"
 

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as FastCheck from "effect/FastCheck"
 import * as Random from "effect/Random"
 import type { YieldWrap } from "effect/Utils"
-import { forAll, type Law, law } from "../Law.ts"
+import { forAll, type Law, law } from "../Suite.ts"
 import { type Fixture, make, settled } from "./fixture.ts"
 import { rounds } from "./rounds.ts"
 

@@ -1,7 +1,7 @@
 /** All laws over stores whose finds never let the event loop turn, while their saves wait for it. Prints what failed. */
 import { Memory } from "@startlist/core"
 import { Effect, Layer } from "effect"
-import { Faults, Law, StoreLaws, Suite } from "../../../src/index.ts"
+import { Faults, StoreLaws, Suite } from "../../../src/index.ts"
 
 const microtask = Effect.promise(async () => {})
 const macrotask = Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
@@ -14,7 +14,7 @@ const stores = Layer.provide(
 )
 const { failed, programs } = await Suite.run(StoreLaws.suite("finds in microtasks", stores))
 
-const endless = Law.law("of a store that never answers", () => Effect.forever(microtask))
+const endless = Suite.law("of a store that never answers", () => Effect.forever(microtask))
 const unended = await Suite.run(Suite.make("endless", Layer.empty, [{ about: "a law", laws: [endless] }]), {
   timeout: 50
 })

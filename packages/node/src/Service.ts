@@ -36,8 +36,7 @@ import * as ForeignHash from "./accounts/ForeignHash.ts"
 import * as LocalAccounts from "./accounts/LocalAccounts.ts"
 import * as AuditLog from "./data/AuditLog.ts"
 import * as Backup from "./data/Backup.ts"
-import * as DatabaseClock from "./data/DatabaseClock.ts"
-import { DatabaseHealth } from "./data/DatabaseHealth.ts"
+import { type DatabaseClock, DatabaseHealth, makeClock } from "./data/DatabaseHealth.ts"
 import * as Keys from "./data/Keys.ts"
 import * as SealedSecrets from "@startlist/postgres/SealedSecrets"
 import * as SharedLimits from "./data/SharedLimits.ts"
@@ -111,7 +110,7 @@ const makeHandler = Effect.fnUntraced(
     configuration: Configuration,
     keys: Keys.Keys,
     draining: Ref.Ref<boolean>,
-    clock: DatabaseClock.DatabaseClock,
+    clock: DatabaseClock,
     metrics: Effect.Effect<Page>
   ) {
     const isApi = configuration.roles.has("api")
@@ -219,7 +218,7 @@ const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnList
       })
     }
     const draining = yield* Ref.make(false)
-    const clock = yield* DatabaseClock.make
+    const clock = yield* makeClock
     const process = yield* Member
     const metrics = process.metrics(yield* Metrics.makeRender(configuration.installation))
     const listener = process.listens ? yield* Listener.bind(host, port, configuration) : Listener.deaf(port)

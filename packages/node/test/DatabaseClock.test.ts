@@ -3,7 +3,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import { describe, expect, it } from "@effect/vitest"
 import { Database } from "@startlist/postgres"
 import { Clock, Effect, Exit, Fiber, Metric, Stream, TestClock } from "effect"
-import * as DatabaseClock from "../src/data/DatabaseClock.ts"
+import { makeClock } from "../src/data/DatabaseHealth.ts"
 
 const gauge = () => {
   const pair = Metric.unsafeSnapshot().find(({ metricKey }) => metricKey.name === "startlist_clock_difference_seconds")
@@ -28,7 +28,7 @@ describe("the clock of the database", () => {
   it.scoped("is compared at the start and every minute", () =>
     Effect.gen(function*() {
       const state = { seconds: 600 as number | undefined }
-      const clock = yield* Effect.provideService(DatabaseClock.make, Database.Database, databaseBehind(state))
+      const clock = yield* Effect.provideService(makeClock, Database.Database, databaseBehind(state))
       expect(gauge()).toBe(600)
       let isWorking = false
       const work = Effect.acquireUseRelease(

@@ -2,12 +2,12 @@
 import { OpenApi } from "@effect/platform"
 import { expect, it } from "@effect/vitest"
 import { Redacted } from "effect"
-import { Api } from "../src/operator/openApi.ts"
+import { OperatorApi } from "../src/description/OpenApiDocument.ts"
 import { paths } from "../src/operator/operations.ts"
 import { isUntimed, routeOf } from "../src/operator/OperatorApi.ts"
 
 it("every operation has its path as its route", () => {
-  const described = Object.keys(OpenApi.fromApi(Api).paths).sort()
+  const described = Object.keys(OpenApi.fromApi(OperatorApi).paths).sort()
   expect(described.map((path) => routeOf(path.replaceAll(/\{\w+\}/g, "7")))).toEqual(described)
   expect(paths.toSorted()).toEqual(described)
 })

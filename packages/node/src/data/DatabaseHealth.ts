@@ -1,14 +1,21 @@
-/** Whether the database can serve: one examination, for readiness and for `startlist doctor`. */
+/** Whether the database can serve, for readiness and for `startlist doctor`, and whether its clock agrees with ours. */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import * as Context from "effect/Context"
+import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as SubscriptionRef from "effect/SubscriptionRef"
+import { clockTolerance } from "@startlist/core/Policy"
 import { StoreError } from "@startlist/core/Store"
-import { type Database, writable } from "@startlist/postgres/Database"
+import { clockDifference, type Database, writable } from "@startlist/postgres/Database"
 import * as Migrations from "@startlist/postgres/Migrations"
 import { shared } from "../SharedWork.ts"
+import * as Prometheus from "../telemetry/Prometheus.ts"
 import * as ServiceTables from "./ServiceTables.ts"
 
 /** What the examination found in a database that answers. */
@@ -86,3 +93,65 @@ export const make = (description: string): Effect.Effect<DatabaseHealth.Service,
     )
     return { description, check: Effect.flatten(yield* shared(check, Duration.seconds(1))) }
   })
+
+const clockGauge = Prometheus.gauge(
+  "clock_difference_seconds",
+  "Seconds by which this node's clock is ahead of the database's, negative if it is behind"
+)
+
+/** `agrees`: at most a second. `refused`: beyond the tolerance, so that the node must not work. */
+type Level = "agrees" | "differs" | "refused"
+
+/** The level of a difference in seconds. */
+export const levelOf = (ahead: number): Level =>
+  Math.abs(ahead) <= 1 ? "agrees" : Math.abs(ahead) <= Duration.toSeconds(clockTolerance) ? "differs" : "refused"
+
+/** The clock of this node differs from that of the database by more than the tolerance. */
+export class ClockDiffers extends Data.TaggedError("@startlist/node/ClockDiffers") {}
+
+/**
+ * The last comparison of this node's clock with that of the database. Expiries, due times and leases of all nodes are
+ * instants of their clocks: a node whose clock is ahead delivers what others are delivering.
+ */
+export interface DatabaseClock {
+  /** Fails beyond the tolerance. */
+  readonly check: Effect.Effect<void, ClockDiffers>
+  /** Runs work that never ends, except beyond the tolerance. */
+  readonly whileItAgrees: <R>(work: Effect.Effect<never, never, R>) => Effect.Effect<never, never, R>
+}
+
+const logLevel = (level: Level, ahead: number) => {
+  const seconds = `${Math.abs(ahead).toFixed(1)} s ${ahead > 0 ? "ahead of" : "behind"} the database's`
+  switch (level) {
+    case "agrees":
+      return Effect.logInfo("this node's clock agrees with the database's again")
+    case "differs":
+      return Effect.logWarning(`this node's clock is ${seconds}: synchronize both with NTP`)
+    case "refused":
+      return Effect.logError(`this node's clock is ${seconds}: it is not ready, and delivers nothing`)
+  }
+}
+
+/** Compares the clocks now, and every minute. Without the database, the last comparison counts. */
+export const makeClock: Effect.Effect<DatabaseClock, never, Database | Scope.Scope> = Effect.gen(function*() {
+  const present = yield* SubscriptionRef.make<Level>("agrees")
+  const compare = Effect.gen(function*() {
+    const ahead = yield* clockDifference
+    clockGauge.update(ahead)
+    const level = levelOf(ahead)
+    if (level === (yield* SubscriptionRef.get(present))) return
+    yield* logLevel(level, ahead)
+    yield* SubscriptionRef.set(present, level)
+  }).pipe(Effect.catchAll(() => Effect.void))
+  yield* compare
+  yield* Effect.forkScoped(Effect.schedule(compare, Schedule.spaced("1 minute")))
+  const until = (isRefused: boolean) =>
+    Stream.runHead(Stream.filter(present.changes, (level) => (level === "refused") === isRefused))
+  return {
+    check: Effect.flatMap(
+      SubscriptionRef.get(present),
+      (level) => level === "refused" ? new ClockDiffers() : Effect.void
+    ),
+    whileItAgrees: (work) => Effect.forever(Effect.zipRight(until(false), Effect.raceAll([work, until(true)])))
+  }
+})

@@ -7,8 +7,7 @@ import * as Citus from "@startlist/postgres/Citus"
 import { clockDifference, Database } from "@startlist/postgres/Database"
 import type { Status } from "@startlist/postgres/Migrations"
 import * as SealedSecrets from "@startlist/postgres/SealedSecrets"
-import * as DatabaseClock from "../data/DatabaseClock.ts"
-import { DatabaseHealth, examine, tooSlow } from "../data/DatabaseHealth.ts"
+import { DatabaseHealth, examine, levelOf, tooSlow } from "../data/DatabaseHealth.ts"
 import type { Keys } from "../data/Keys.ts"
 import * as Storage from "../data/Storage.ts"
 import type { Configuration } from "../settings/Configuration.ts"
@@ -75,7 +74,7 @@ const adviceFor = ({ databaseUrl }: Configuration, message: string): string => {
 const checkClock = Effect.map(clockDifference, (ahead) => {
   const seen = `${Math.round(Math.abs(ahead) * 1000)} ms from the clock of the database`
   const advice = "synchronize the clocks of this machine and of the database server with NTP"
-  const level = DatabaseClock.levelOf(ahead)
+  const level = levelOf(ahead)
   return level === "agrees" ? good("clock", seen) : (level === "differs" ? warning : bad)("clock", seen, advice)
 })
 

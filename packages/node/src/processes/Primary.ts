@@ -19,11 +19,11 @@ import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client"
 import * as FailureLimit from "@startlist/http/FailureLimit"
 import type { Configuration } from "../settings/Configuration.ts"
 import { logDoubts } from "../doctor/Finding.ts"
 import * as Log from "../telemetry/Log.ts"
-import * as ProcessMetrics from "../telemetry/ProcessMetrics.ts"
 import { merge } from "../telemetry/Prometheus.ts"
 import * as Link from "./Link.ts"
 import { hangUps, nameVariable } from "./Member.ts"
@@ -47,11 +47,51 @@ interface Child {
   readonly ended: Deferred.Deferred<Ended>
 }
 
+/** Metrics of one place of a node, which its successive processes share. */
+interface PlaceMetrics {
+  /** Its process has answered. */
+  readonly answered: () => void
+  /** Its process is replaced because it has ended, or because it hung. */
+  readonly replaced: (reason: "ended" | "hung") => void
+  /** The metrics as Prometheus text. */
+  readonly page: Effect.Effect<string>
+}
+
+/** Metrics of a place, with these labels. They exist from the start, so that an alert sees the first replacement. */
+const makeMetrics = (labels: Readonly<Record<string, string>>): PlaceMetrics => {
+  const registry = new Registry()
+  registry.setDefaultLabels(labels)
+  let last = performance.now()
+  const registers = [registry]
+  new Gauge({
+    name: "startlist_process_answer_age_seconds",
+    help: "Time since this process has answered the first process of its node",
+    registers,
+    collect() {
+      this.set((performance.now() - last) / 1000)
+    }
+  })
+  const replacements = new Counter({
+    name: "startlist_processes_replaced_total",
+    help: "Replacements of this process, because it ended or hung",
+    labelNames: ["reason"],
+    registers
+  })
+  for (const reason of ["ended", "hung"]) replacements.inc({ reason }, 0)
+  return {
+    answered: () => {
+      last = performance.now()
+    },
+    replaced: (reason) => replacements.inc({ reason }),
+    page: Effect.promise(() => registry.metrics())
+  }
+}
+
 /** A place, held by one process at a time. */
 interface Place {
   readonly name: string
   readonly roles: string
-  readonly metrics: ProcessMetrics.Place
+  readonly metrics: PlaceMetrics
   child: Child
 }
 
@@ -202,7 +242,8 @@ export const run = (configuration: Configuration): Effect.Effect<never, NotStart
     const hangUp = yield* hangUps
     yield* logDoubts(configuration)
     const failures = yield* FailureLimit.FailureLimit
-    const registry = ProcessMetrics.watch()
+    const registry = new Registry()
+    collectDefaultMetrics({ register: registry })
     const labels = Option.match(configuration.installation, {
       onNone: () => ({}),
       onSome: (installation) => ({ installation })
@@ -247,7 +288,7 @@ export const run = (configuration: Configuration): Effect.Effect<never, NotStart
     const serve = Effect.gen(function*() {
       // Wait for the first one, which migrates the tables. If it cannot start, no other can.
       for (const position of placesOf(configuration)) {
-        const place = { ...position, metrics: ProcessMetrics.makePlace(labels) }
+        const place = { ...position, metrics: makeMetrics(labels) }
         const child = yield* startIn(place)
         places.push({ ...place, child })
         if (places.length === 1) {

@@ -141,8 +141,16 @@ export const makeSample: Effect.Effect<Effect.Effect<void>, never, Database | Sq
   })
 })
 
-/** Loaded on the first request for metrics, so that the start does not wait for it. */
-const watch = Effect.map(Effect.promise(() => import("./ProcessMetrics.ts")), ({ watch }) => watch())
+/**
+ * Starts to collect Node's metrics of this process: memory, CPU, garbage collection, event loop delays. prom-client is
+ * loaded with the first request for metrics, so that the start does not wait for it.
+ */
+const watch = Effect.promise(async () => {
+  const { collectDefaultMetrics, Registry } = (await import("prom-client")).default
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  return registry
+})
 
 /** Renders all metrics as Prometheus text. An `installation` is a label of each series. */
 export const makeRender = Effect.fnUntraced(function*(installation: Option.Option<string>) {

@@ -3,11 +3,13 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { BearerAccess } from "@startlist/core/Grant"
 import type { OAuth } from "@startlist/core/OAuth"
+import type { StoreError } from "@startlist/core/Store"
 import type { Role } from "@startlist/core/User"
 import * as ApiResponse from "./api/ApiResponse.ts"
 import * as Bearer from "./api/Bearer.ts"
 import type { FailureLimit } from "./FailureLimit.ts"
 import type { Request, Response } from "./Http.ts"
+import type { Refusal } from "./Refusal.ts"
 
 /** Requirement for a token. */
 export interface Requirement {
@@ -26,6 +28,9 @@ export interface Requirement {
 export type Checked =
   | { readonly access: BearerAccess; readonly refused?: never }
   | { readonly access?: never; readonly refused: Response }
+
+/** A refusal that does not depend on the token. */
+export const refuse = (refusal: Refusal | StoreError): Checked => ({ refused: ApiResponse.refused(refusal) })
 
 /** Checks the `Authorization` header of a request. */
 export type Check = (
@@ -70,12 +75,12 @@ export const make: Effect.Effect<Check, never, OAuth | FailureLimit> = Effect.ma
     ).pipe(
       Effect.map((answer): Checked => "status" in answer ? { refused: answer } : answer),
       Effect.catchTags({
-        "@startlist/http/TooMany": (error) => Effect.succeed({ refused: ApiResponse.refused(error) }),
+        "@startlist/http/TooMany": (error) => Effect.succeed(refuse(error)),
         "@startlist/core/StoreError": (error) =>
           Effect.as(
             // As a cause: in a JSON log, an error among the messages would lose its reason.
             Effect.logError("an access token could not be checked: the store is unavailable", Cause.fail(error)),
-            { refused: ApiResponse.refused(error) }
+            refuse(error)
           )
       })
     )

@@ -3,8 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as ManagedRuntime from "effect/ManagedRuntime"
 import type { StoreError } from "@startlist/core/Store"
-import { refused } from "@startlist/http/api/ApiResponse"
-import type { Check } from "@startlist/http/Guard"
+import { type Check, refuse } from "@startlist/http/Guard"
 import type { Handler } from "@startlist/http/Http"
 import { Busy } from "@startlist/http/Refusal"
 import * as Failure from "./Failure.ts"
@@ -57,7 +56,7 @@ export const runner =
 
 /** A check of tokens that answers with 503 after `drain`. */
 export const check = (judge: Check, { during, isClosing }: Draining): Check => (...given) =>
-  isClosing() ? Effect.succeed({ refused: refused(new Busy()) }) : during(judge(...given))
+  isClosing() ? Effect.succeed(refuse(new Busy())) : during(judge(...given))
 
 /** A handler that answers requests after `drain` with 503. */
 export const handler = (answer: Handler, { during, isClosing }: Draining): Handler =>

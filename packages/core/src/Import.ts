@@ -8,7 +8,6 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import * as Schema from "effect/Schema"
 import { type Application, type ApplicationId, ApplicationStore, checkRedirectUris } from "./Application.ts"
 import * as ApplicationName from "./ApplicationName.ts"
 import { first } from "./ApplicationSecret.ts"
@@ -20,6 +19,8 @@ import {
   type ApplicationRecord,
   fingerprintOf,
   type GrantRecord,
+  ImportRefused,
+  type Outcome,
   type Record,
   type RegistrationRecord,
   type SubscriptionRecord
@@ -34,14 +35,6 @@ import { type StoreError, unsafeBrand, untilSaved } from "./Store.ts"
 import { SubscriptionStore } from "./Subscription.ts"
 import { isOver } from "./Token.ts"
 import { type Role, type UserId, UserStore } from "./User.ts"
-
-/** A record cannot be imported. Nothing of it was stored. The message says why. */
-export class ImportRefused extends Schema.TaggedError<ImportRefused>()("@startlist/core/ImportRefused", {
-  message: Schema.String
-}) {}
-
-/** `unchanged`: the record is here already, or its user was erased. `updated`: a grant has later tokens or was revoked. */
-export type Outcome = "added" | "updated" | "unchanged"
 
 /**
  * Imports records. Users first, then applications, then the others.

@@ -3,7 +3,6 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as Import from "@startlist/core/Import"
-import * as ImportLines from "@startlist/core/ImportLines"
 import * as ImportRecord from "@startlist/core/ImportRecord"
 import { ImportStore } from "@startlist/core/ImportStore"
 import type { Calls } from "./Calls.ts"
@@ -27,10 +26,10 @@ export const make = (run: Run): Effect.Effect<Calls["import"], never, Ports> =>
       demand(Checks.records, records, "records")
       demand(Checks.importOptions, options, "options")
       const { dryRun = false } = options
-      const refused: Array<ImportLines.Refused> = []
+      const refused: Array<ImportRecord.Refused> = []
       const imported = Effect.gen(function*() {
         const { add } = yield* Import.make({ dryRun })
-        const lines = ImportLines.make<ImportRecord.Record>({
+        const lines = ImportRecord.makeLines<ImportRecord.Record>({
           readers: ImportRecord.readers,
           passes: [["application"], ["registration", "subscription", "grant"]],
           add,

@@ -3,7 +3,6 @@ import { createReadStream } from "node:fs"
 import { hostname, userInfo } from "node:os"
 import { createInterface } from "node:readline"
 import * as Import from "@startlist/core/Import"
-import * as ImportLines from "@startlist/core/ImportLines"
 import * as ImportRecord from "@startlist/core/ImportRecord"
 import { PersonStore } from "@startlist/core/PersonalData"
 import type { StoreError } from "@startlist/core/Store"
@@ -42,7 +41,7 @@ const readers: ImportRecord.Readers<ImportRecord.Record | UserRecord> = {
 
 const passes = [["user"], ["application"], ["registration", "subscription", "grant"]] as const
 
-export interface Options extends Pick<ImportLines.Options<never>, "onRefused"> {
+export interface Options extends Pick<ImportRecord.LinesOptions<never>, "onRefused"> {
   readonly file: string
   /** Whether to save nothing. */
   readonly dryRun: boolean
@@ -52,14 +51,14 @@ export interface Options extends Pick<ImportLines.Options<never>, "onRefused"> {
   readonly onProgress: (lines: number) => Effect.Effect<void>
 }
 
-const refuse = (message: string) => new Import.ImportRefused({ message })
+const refuse = (message: string) => new ImportRecord.ImportRefused({ message })
 
 const makeAddUser = (dryRun: boolean, planned: Map<number, UserRecord>) =>
   Effect.gen(function*() {
     const accounts = yield* AccountStore
     const persons = yield* PersonStore
     const users = yield* Users
-    return (record: UserRecord): Effect.Effect<Import.Outcome, Import.ImportRefused | StoreError> =>
+    return (record: UserRecord): Effect.Effect<ImportRecord.Outcome, ImportRecord.ImportRefused | StoreError> =>
       Effect.gen(function*() {
         const { disabled, email, first_name, id, last_name, password_hash, role } = record
         if (yield* persons.isErased(id)) return "unchanged"
@@ -132,7 +131,7 @@ const account = Effect.sync(() => `${userInfo().username} on ${hostname()}`).pip
 )
 
 /** `3 grant added, 2 lines refused`: the counts that are not zero. */
-const describe = (summary: Readonly<Record<string, ImportLines.Counts>>, refused: number): string => {
+const describe = (summary: Readonly<Record<string, ImportRecord.Counts>>, refused: number): string => {
   const counted = Object.entries(summary).flatMap(([kind, { refused: _, ...counts }]) =>
     Object.entries(counts).map(([done, count]) => [count, `${kind} ${done}`] as const)
   )
@@ -175,7 +174,7 @@ export const run = ({ concurrency, dryRun, file, onProgress, onRefused }: Option
     )
     let refused = 0
     let done = 0
-    const lines = ImportLines.make<ImportRecord.Record | UserRecord>({
+    const lines = ImportRecord.makeLines<ImportRecord.Record | UserRecord>({
       readers,
       passes,
       add: (record) =>

@@ -158,7 +158,7 @@ const open = (
       try: () => Folder.make(folder),
       catch: (cause) => new EmbeddedError({ reason: "inaccessible", folder, cause })
     })
-    yield* Folder.acquire(folder, () => new EmbeddedError({ reason: "locked", folder }))
+    yield* Folder.lock(folder, () => new EmbeddedError({ reason: "locked", folder }))
     if (!evenIfMoved) yield* refuseMoved(folder)
     const cluster = clusterIn(folder)
     if ((yield* check(folder)) === "absent") yield* EmbeddedImage.install(cluster, kindOf({ image, migrations }))

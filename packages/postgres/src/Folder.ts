@@ -117,7 +117,7 @@ const takeFor = (place: Place) =>
   Effect.acquireRelease(take(place), (taken) => typeof taken === "string" ? Effect.void : close(taken))
 
 /** Holds the lock of an existing folder for the scope. Fails immediately with `onHeld` if another process holds it. */
-export const acquire = <E>(folder: string, onHeld: () => E): Effect.Effect<void, E, Scope.Scope> =>
+export const lock = <E>(folder: string, onHeld: () => E): Effect.Effect<void, E, Scope.Scope> =>
   Effect.gen(function*() {
     const taken = yield* Effect.forEach(yield* placesOf(folder), takeFor)
     if (taken.includes("held") || taken.every((one) => one === "impossible")) yield* Effect.fail(onHeld())

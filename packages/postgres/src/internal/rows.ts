@@ -34,7 +34,7 @@ const Instant: new(epochMillis: number) => DateTime.Utc = Object.assign(
 ) as never
 
 export const toInstant = (millis: Int8): DateTime.Utc => new Instant(Number(millis))
-export const toInstantOption = (millis: Int8 | null): Option.Option<DateTime.Utc> =>
+const toInstantOption = (millis: Int8 | null): Option.Option<DateTime.Utc> =>
   millis === null ? Option.none() : Option.some(toInstant(millis))
 
 /** Whole milliseconds, never earlier: a jittered pause may have a fraction. */
@@ -112,7 +112,7 @@ type AspectLetter = keyof typeof aspectTypes
 const aspectLetters: { readonly [Type in Event["aspectType"]]: AspectLetter } = { updated: "u", deleted: "d" }
 
 /** The updates of an event: without their names, which would be a third of the row. */
-export type UpdatesRow = readonly [
+type UpdatesRow = readonly [
   platformId: string,
   registrationStatus: string,
   documentType: string,
@@ -247,7 +247,7 @@ export interface SubscriptionRow {
 export const subscriptionColumns = `s.id AS subscription_id, s.version AS subscription_version, s.application_id,
   s.callback_url, s.created_at, s.updated_at, s.paused, s.paused_by_operator`
 
-export const toSubscriptionId = (id: Int8): SubscriptionId => unsafeBrand(SubscriptionId, Number(id))
+const toSubscriptionId = (id: Int8): SubscriptionId => unsafeBrand(SubscriptionId, Number(id))
 
 export const toSubscription = (row: SubscriptionRow): Subscription => ({
   id: toSubscriptionId(row.subscription_id),

@@ -1,4 +1,12 @@
 /** Fixture of a law of the stores: its own users, applications, grants and subscriptions. */
+import * as Arr from "effect/Array"
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
+import * as Random from "effect/Random"
+import * as Redacted from "effect/Redacted"
 import { type Application, ApplicationStore } from "@startlist/core/Application"
 import { first } from "@startlist/core/ApplicationSecret"
 import { type Delivery, DeliveryStore } from "@startlist/core/Delivery"
@@ -13,14 +21,6 @@ import type { StoreError } from "@startlist/core/Store"
 import { type Subscription, SubscriptionStore } from "@startlist/core/Subscription"
 import { type AccessToken, Code, RefreshToken } from "@startlist/core/Token"
 import { type Role, User, UserId } from "@startlist/core/User"
-import * as Arr from "effect/Array"
-import * as Context from "effect/Context"
-import * as DateTime from "effect/DateTime"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Random from "effect/Random"
-import * as Redacted from "effect/Redacted"
-import { frozen } from "./frozen.ts"
 
 /**
  * The start of every law, with a fraction, so that a store that stores whole seconds is noticed everywhere. Laws that
@@ -323,3 +323,26 @@ export const make = Effect.gen(function*() {
     user
   }
 })
+
+const isPlain = (value: unknown): value is object =>
+  Array.isArray(value) || Predicate.isRecord(value) && Object.getPrototypeOf(value) === Object.prototype
+
+/** Freezes records and lists, and those in them. */
+const freeze = (value: unknown): void => {
+  if (!isPlain(value) || Object.isFrozen(value)) return
+  Object.freeze(value)
+  Object.values(value).forEach(freeze)
+}
+
+/** The same store, whose methods get frozen arguments. One that writes into them fails. */
+const frozen = <Service extends object>(service: Service): Service =>
+  new Proxy(service, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== "function") return member
+      return (...parameters: ReadonlyArray<unknown>): unknown => {
+        freeze(parameters)
+        return Reflect.apply(member, target, parameters)
+      }
+    }
+  })

@@ -1,11 +1,11 @@
 /** Runs random programs over the stores, and judges each answer by the models. */
-import { type User, UserId } from "@startlist/core/User"
 import * as Arr from "effect/Array"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import { same, sorted } from "./expecting.ts"
+import { type User, UserId } from "@startlist/core/User"
+import { alike, same, sorted } from "./expecting.ts"
 import { type Fixture, settled } from "./fixture.ts"
 import { atOnce, interrupted as interruptedAtRandom, inTheMiddle, measured, noStops, type Stops } from "./rounds.ts"
 import type { Handles } from "./stage.ts"
@@ -15,7 +15,6 @@ import { claim } from "./queueCalls.ts"
 import { beginningOf, type Step } from "./storeProgram.ts"
 import { deliveriesOf, everything, find } from "./storeFinds.ts"
 import { StoreModel } from "./storeModel.ts"
-import { agreeing, ordersOf, StoreModels } from "./storeModels.ts"
 
 /** A program whose steps choose from these calls. */
 export interface Plan {
@@ -73,15 +72,19 @@ export const runProgram = (
     const [f, g] = handles
     const users = yield* usersOf(f)
     const hasQueue = parts.includes("queue")
-    const models = new StoreModels()
-    const judge = (...orders: ReadonlyArray<ReadonlyArray<Judge>>): void => models.judge(...orders)
+    // Those that agree with all answers. They differ in what is not known yet.
+    let models: ReadonlyArray<StoreModel> = [new StoreModel()]
+    const likely = () => models[0] ?? new StoreModel()
+    const judge = (...orders: ReadonlyArray<ReadonlyArray<Judge>>): void => {
+      models = agreeing(models, ...orders)
+    }
     let now = DateTime.unsafeMake(start)
-    const subjects = (): Subjects => ({ model: models.first, now, parts, users })
+    const subjects = (): Subjects => ({ model: likely(), now, parts, users })
 
     /** Finds the identifiers of deliveries that saves have queued. */
     const number = (by: Fixture) =>
       Effect.gen(function*() {
-        const unnumbered = models.all.flatMap(({ deliveries }) => deliveries.filter(({ id }) => id === undefined))
+        const unnumbered = models.flatMap(({ deliveries }) => deliveries.filter(({ id }) => id === undefined))
         for (const id of new Set(unnumbered.map(({ delivery }) => delivery.applicationId))) {
           judge([yield* deliveriesOf(by, id).run])
         }
@@ -90,13 +93,13 @@ export const runProgram = (
     /** Finds everything in which the models differ, or claims if they differ in claims. */
     const tellApart = (by: Fixture) =>
       Effect.gen(function*() {
-        const candidates = models.all
+        const candidates = models
         yield* number(by)
         if (candidates.length === 1) return
         for (const { expected, run } of everything(subjects(), by)) {
-          if (expected !== undefined && !models.areAlike(expected, candidates)) judge([yield* run])
+          if (expected !== undefined && !areAlike(expected, candidates)) judge([yield* run])
         }
-        const claimed = hasQueue && models.all.length > 1 ? claim(subjects(), by, makeDraw(0)) : undefined
+        const claimed = hasQueue && models.length > 1 ? claim(subjects(), by, makeDraw(0)) : undefined
         if (claimed !== undefined) judge([yield* claimed.run])
       })
 
@@ -131,7 +134,7 @@ export const runProgram = (
         // A slow store takes many steps.
         const stride = Math.max(1 + at % 5, Math.ceil(left.length / 12))
         for (const stop of left.filter((_, place) => place % stride === 0)) {
-          const before = models.all
+          const before = models
           log.push(() => "(interrupted)")
           const exit = yield* interruptAt(call.run, stop)
           const unanswered = call.unanswered ?? (call.recovered && (yield* call.recovered))
@@ -141,7 +144,7 @@ export const runProgram = (
           if (between > 0 && call.isOnce === true) return yield* measure(prepared)
           if (between > 0) yield* Effect.sleep(Math.max(20, 4 * millis))
           yield* tellApart(by)
-          if (models.all.length > 1 || models.all.some((one) => before.every((other) => !one.isLike(other)))) return
+          if (models.length > 1 || models.some((one) => before.every((other) => !one.isLike(other)))) return
         }
       })
 
@@ -168,10 +171,10 @@ export const runProgram = (
         const next = new StoreModel(last)
         change(next)
         return [next, last, ...all]
-      }, [models.first])
+      }, [likely()])
       const [others, changed] = Arr.partition(
         everything(subjects(), by),
-        ({ expected }) => expected !== undefined && !models.areAlike(expected, moments)
+        ({ expected }) => expected !== undefined && !areAlike(expected, moments)
       )
       const all = [...rotated(changed, at), ...rotated(others.filter(({ expected }) => expected === undefined), at)]
       return all.slice(0, 4)
@@ -213,10 +216,10 @@ export const runProgram = (
           Effect.all(calls.map(({ run }) => run)),
           Math.max(0, ...stopped.flat().map(({ millis }) => millis))
         )
-        const moments = [...models.all]
+        const moments = [...models]
         for (const answer of answers) {
           judge([answer])
-          moments.push(...models.all)
+          moments.push(...models)
         }
         for (const one of judged) agreeing(moments, [one])
       })
@@ -234,7 +237,7 @@ export const runProgram = (
         const first = prepared(one, canFind && isFind ? find : undefined)
         if (first === undefined) return
         const { by, call, makeCall } = first
-        const isKnown = areStopsOf(makeCall) && models.all.length < 4
+        const isKnown = areStopsOf(makeCall) && models.length < 4
         const beside = others.flatMap((other) =>
           prepared(
             are === "different" ? other : { ...other, seed: one.seed },
@@ -246,7 +249,7 @@ export const runProgram = (
           yield* interrupted(first, at)
         } else if (isKnown && how === "with others" && areIndependent([call, ...independent])) {
           yield* withOthers(first, independent, at)
-        } else if (isKnown && how === "seen" && call.unanswered !== undefined && models.all.length === 1) {
+        } else if (isKnown && how === "seen" && call.unanswered !== undefined && models.length === 1) {
           const then = beside.slice(0, 1).filter(({ unanswered }) => unanswered !== undefined)
           const round = roundOf(stops.get(makeCall) ?? noStops, at) % 4
           yield* round > 1
@@ -296,6 +299,35 @@ export const runProgram = (
       yield* rest
       yield* all
     }
-    const subscriptions = new Set(models.all.flatMap((model) => [...model.subscriptions.keys()]))
+    const subscriptions = new Set(models.flatMap((model) => [...model.subscriptions.keys()]))
     yield* Effect.forEach(subscriptions, (id) => f.subscriptions.remove(id, now))
   })
+
+/** All orders of these. */
+const ordersOf = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
+  all.length === 0 ? [[]] : all.flatMap((one, place) => ordersOf(Arr.remove(all, place)).map((rest) => [one, ...rest]))
+
+/** Copies of the models that agree with some of these orders. Throws if none does. */
+const agreeing = (models: ReadonlyArray<StoreModel>, ...orders: ReadonlyArray<ReadonlyArray<Judge>>) => {
+  let wrong: unknown
+  const agree = models.flatMap((model) =>
+    orders.flatMap((order) => {
+      const copy = new StoreModel(model)
+      try {
+        order.forEach((one) => one(copy))
+        return [copy]
+      } catch (error) {
+        wrong ??= error
+        return []
+      }
+    })
+  )
+  if (agree.length === 0) throw wrong
+  return Arr.dedupeWith(agree, (one, other) => one.isLike(other))
+}
+
+/** Whether a find shows the same in all of these models. */
+const areAlike = (expected: (model: StoreModel) => unknown, models: ReadonlyArray<StoreModel>): boolean => {
+  const [first, ...rest] = models.map(expected)
+  return rest.every((one) => alike(first, one))
+}

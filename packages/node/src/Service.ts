@@ -135,11 +135,8 @@ const makeHandler = Effect.fnUntraced(
         ? operatorApi(request)
         : refusing(request)
     const handler = Router.make([...status, ...routes], otherwise)
-    // The number of series must be bounded.
-    const routeOf = (path: string) => handler.routeOf(path) ?? OperatorApi.routeOf(path) ?? "other"
-    const record = Requests.makeRecord(routeOf)
-    const log = Requests.makeLog(configuration, routeOf)
-    const identified = Requests.identified(traced(handler, routeOf), record, common, log)
+    const routeOf = Requests.routesOf(handler.routeOf, OperatorApi.routeOf)
+    const identified = Requests.identified(traced(handler, routeOf), routeOf, common, configuration)
     const runtime = yield* Effect.runtime()
     return {
       handler: identified.handler,

@@ -1,21 +1,26 @@
 /** The record of requests: the application, the path, and which applications have their own series. */
 import { describe, expect, it } from "@effect/vitest"
 import { ApplicationId } from "@startlist/core/Application"
-import { Effect, Fiber, Logger, LogLevel } from "effect"
-import { identified, makeLabels, makeLog, type Record, shownPath } from "../src/telemetry/Requests.ts"
+import { Effect, Fiber, Logger, LogLevel, Metric } from "effect"
+import { identified, makeLabels, shownPath } from "../src/telemetry/Requests.ts"
+
+/** The value of a counter of requests with these labels. */
+const countOf = (name: string, ...labels: ReadonlyArray<string>): unknown => {
+  const pair = Metric.unsafeSnapshot().find(({ metricKey }) =>
+    metricKey.name === name && labels.every((label) => metricKey.tags.some(({ value }) => value === label))
+  )
+  return pair !== undefined && "count" in pair.metricState ? pair.metricState.count : undefined
+}
 
 describe("the record of a request that was answered at its time limit", () => {
   it.effect("has the application that has proven to send it, as one that was answered in time", () =>
     Effect.gen(function*() {
-      const records: Array<ReadonlyArray<unknown>> = []
       const lines: Array<unknown> = []
-      const record: Record = (...given) => void records.push([given[1].status, given[3]])
-      const log = makeLog({ logLevel: LogLevel.Info, logRequests: true }, () => "/oauth/token")
       const { handler, late } = identified(
         (request) => Effect.zipRight(Effect.sync(() => request.onApplication?.(ApplicationId.make(7))), Effect.never),
-        record,
+        () => "/oauth/token",
         {},
-        log
+        { logLevel: LogLevel.Info, logRequests: true }
       )
       const head = { method: "POST", path: "/oauth/token", query: "", headers: { "x-request-id": "one" } }
       const request = { ...head, body: new Uint8Array(), address: "192.0.2.1" }
@@ -27,7 +32,7 @@ describe("the record of a request that was answered at its time limit", () => {
         Logger.replace(Logger.defaultLogger, logger)
       )
       yield* Fiber.interrupt(running)
-      expect(records).toEqual([[503, 7]])
+      expect(countOf("startlist_application_requests_total", "7", "503")).toBe(1)
       expect(lines).toMatchObject([{ client_id: 7, request_id: "one", status: 503 }])
     }))
 })

@@ -49,7 +49,7 @@ export const isLive = (session: Session, now: DateTime.Utc): boolean =>
 export const isStale = (session: Session, now: DateTime.Utc): boolean => isBefore(session.seenAt, resolution, now)
 
 /** Sessions that were last used, or started, before these instants have ended. */
-export const cutoff = (now: DateTime.Utc): { readonly seenAt: DateTime.Utc; readonly startedAt: DateTime.Utc } => ({
+const cutoff = (now: DateTime.Utc): { readonly seenAt: DateTime.Utc; readonly startedAt: DateTime.Utc } => ({
   seenAt: DateTime.subtractDuration(now, idle),
   startedAt: DateTime.subtractDuration(now, longest)
 })

@@ -99,7 +99,7 @@ const refused: ReadonlySet<Audit.Action> = new Set<Audit.Action>([
 ])
 
 /** Converts an entry of the protocol endpoints and pages. */
-export const toAuditEntry = (entry: Audit.Acted): NewAuditEntry => ({
+const toAuditEntry = (entry: Audit.Acted): NewAuditEntry => ({
   at: entry.at,
   action: entry.action,
   actor: toParty(entry.actor),

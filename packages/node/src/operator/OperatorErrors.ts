@@ -67,7 +67,7 @@ export const notFound = (resource: string, field: string, message: string): Oper
   })
 
 /** The request would break a rule about this field. */
-export const unprocessable = (resource: string, field: string, message: string): OperatorError<"Unprocessable"> =>
+const unprocessable = (resource: string, field: string, message: string): OperatorError<"Unprocessable"> =>
   new OperatorError({
     _tag: "Unprocessable",
     message: `${field}: ${message}`,

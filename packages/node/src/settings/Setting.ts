@@ -192,7 +192,7 @@ export const databaseUrl: Kind<Redacted.Redacted<string>> = secret(
 )
 
 /** Minimum length of an operator token: shorter ones can be guessed. */
-export const minTokenLength = 32
+const minTokenLength = 32
 
 /** A token that fits into an `Authorization: Bearer` header and is too long to guess. */
 export const bearerToken: Kind<Redacted.Redacted<string>> = secret(

@@ -12,7 +12,7 @@ import type { Configuration } from "../settings/Configuration.ts"
 import * as Prometheus from "./Prometheus.ts"
 
 /** Called for every response, with the seconds that it took, and the application that has proven to send the request. */
-export type Record = (
+type Record = (
   request: Request,
   response: Response,
   seconds: number,
@@ -34,6 +34,11 @@ const byApplication = Prometheus.counter(
   "status"
 )
 byApplication.declare("other", "200")
+
+/** The route of a path, without identifiers, or `other`: the number of series must be bounded. */
+export const routesOf =
+  (routeOf: (path: string) => string | undefined, otherwise: (path: string) => string | undefined) =>
+  (path: string): string => routeOf(path) ?? otherwise(path) ?? "other"
 
 const methods = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"])
 
@@ -68,7 +73,7 @@ export const makeLabels = (now: () => number = () => performance.now()): (id: nu
 }
 
 /** Counts and times requests. */
-export const makeRecord = (routeOf: (path: string) => string): Record => {
+const makeRecord = (routeOf: (path: string) => string): Record => {
   const known = new Map<string, (seconds: number) => void>()
   const labelOf = makeLabels()
   const find = (method: string, route: string, status: number) => {
@@ -108,15 +113,17 @@ const probes = new Set(["/healthz", "/readyz", "/metrics"])
 /** Whether monitoring requests this route all the time. Traces and logs at `info` omit these requests. */
 export const isProbe = (route: string): boolean => probes.has(route)
 
+type LogSettings = Pick<Configuration, "logLevel" | "logRequests">
+
 /** Writes the log line of a request, with its path but without its query. */
-export type RequestLog = (...of: Parameters<Record>) => Effect.Effect<void>
+type RequestLog = (...of: Parameters<Record>) => Effect.Effect<void>
 
 /**
  * With `LOG_REQUESTS`, requests are logged at `info` and probes at `debug`; without it, all are logged at `debug`. None
  * if the log level excludes these lines, so that requests have no extra cost.
  */
-export const makeLog = (
-  { logLevel, logRequests }: Pick<Configuration, "logLevel" | "logRequests">,
+const makeLog = (
+  { logLevel, logRequests }: LogSettings,
   routeOf: (path: string) => string
 ): Option.Option<RequestLog> => {
   if (!logRequests && LogLevel.greaterThan(logLevel, LogLevel.Debug)) return Option.none()
@@ -148,23 +155,25 @@ interface Sender {
 }
 
 /** A handler whose requests are recorded. */
-export interface Identified {
+interface Identified {
   readonly handler: Handler
   /** Records a request that was answered at its time limit, and logs it. The handler has not answered it. */
   readonly late: (request: Request, response: Response, seconds: number) => Effect.Effect<void>
 }
 
 /**
- * Gives each request an identifier, logs bugs with it, calls `record` and `log`, and adds the `common` headers. Each
- * request has its own fiber, so log annotations are never restored. One step for all of it, because every request
+ * Gives each request an identifier, logs bugs with it, counts, times and logs the request, and adds the `common` headers.
+ * Each request has its own fiber, so log annotations are never restored. One step for all of it, because every request
  * passes here.
  */
 export const identified = (
   handler: Handler,
-  record: Record,
+  routeOf: (path: string) => string,
   common: Response["headers"],
-  log: Option.Option<RequestLog> = Option.none()
+  configuration: LogSettings
 ): Identified => {
+  const record = makeRecord(routeOf)
+  const log = makeLog(configuration, routeOf)
   const senders = new WeakMap<Request, Sender>()
   return {
     handler: (request) => {

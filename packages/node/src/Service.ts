@@ -19,7 +19,6 @@ import * as Services from "@startlist/core/Services"
 import * as Worker from "@startlist/core/Worker"
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
-import * as ApiResponse from "@startlist/http/api/ApiResponse"
 import type { Handler, Request, Response } from "@startlist/http/Http"
 import * as NodeHttp from "@startlist/http/NodeHttp"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"
@@ -117,8 +116,7 @@ const makeHandler = Effect.fnUntraced(
     const status = yield* ServiceRoutes.statusRoutes(keys.operatorToken, draining, clock, metrics)
     const routes = isApi ? yield* apiRoutes : []
     const notFound = yield* Pages.notFound
-    const operatorApi = isApi ? yield* OperatorApi.make(keys.operatorToken) : notFound
-    const refusing = Router.fallback(ApiResponse.refuse)
+    const otherwise = isApi ? yield* OperatorApi.make(keys.operatorToken, notFound) : notFound
     const traced = Option.isSome(configuration.otlp.traces)
       ? (yield* telemetry).makeTraced(configuration.otlp.sampler)
       : identity<Handler>
@@ -128,12 +126,6 @@ const makeHandler = Effect.fnUntraced(
       ? { "strict-transport-security": "max-age=31536000" }
       : {}
 
-    const otherwise: Handler = (request) =>
-      !isApi || !Router.withoutExtraSlashes(request.path).startsWith("/operator/")
-        ? notFound(request)
-        : request.refusal === undefined
-        ? operatorApi(request)
-        : refusing(request)
     const handler = Router.make([...status, ...routes], otherwise)
     const routeOf = Requests.routesOf(handler.routeOf, OperatorApi.routeOf)
     const identified = Requests.identified(traced(handler, routeOf), routeOf, common, configuration)

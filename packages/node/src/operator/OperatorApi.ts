@@ -162,16 +162,18 @@ export const isUntimed = (token: Redacted.Redacted<string>): (request: Request) 
   return (request) => untimedPaths.has(request.path) && isAllowed(request)
 }
 
-const unserved = Router.make(
-  paths.map((path) => ({ path, methods: {}, refuse: Answer.refuse })),
-  Router.fallback(Answer.refuse)
-)
+const refusing = Router.fallback(Answer.refuse)
+
+const unserved = Router.make(paths.map((path) => ({ path, methods: {}, refuse: Answer.refuse })), refusing)
 
 /** The route of a path of the operator API, with the names of its fields in braces. */
 export const routeOf = (path: string): string | undefined => unserved.routeOf(path)
 
-/** The operator API under `/operator/v1`. Requests need the token. */
-export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, never, Services> =>
+/** The operator API. Requests below `/operator/` need the token; `otherwise` handles all others. */
+export const make = (
+  token: Redacted.Redacted<string>,
+  otherwise: Handler
+): Effect.Effect<Handler, never, Services> =>
   Effect.gen(function*() {
     const services = yield* Effect.context<Services>()
     const log = Context.get(services, AuditLog.AuditLog)
@@ -226,16 +228,19 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
         ),
         refuse: Answer.refuse
       })),
-      Router.fallback(Answer.refuse)
+      refusing
     )
 
     const write = (request: Request, { status }: Response) => Effect.flatMap(entryOf(request, status), log.record)
 
-    return (request) =>
-      isAllowed(request)
+    return (request) => {
+      if (!Router.withoutExtraSlashes(request.path).startsWith("/operator/")) return otherwise(request)
+      if (request.refusal !== undefined) return refusing(request)
+      return isAllowed(request)
         ? Effect.tap(served(request), (response) =>
           isRecorded(request, response) ? Effect.void : write(request, response))
         // Calls over the limit are not recorded, so that nobody can fill the audit.
         : Effect.tap(refuseStranger(request), (response) =>
           response.status === 401 ? write(request, response) : Effect.void)
+    }
   })

@@ -1,6 +1,6 @@
 /**
- * The service that a command calls: the options that name it, its address and token, and calls to the operator API with
- * timeouts and messages for people.
+ * The options that commands share, and the service that they call: its address and token, and calls to the operator API
+ * with timeouts and messages for people.
  */
 import { readFile } from "node:fs/promises"
 import * as Options from "@effect/cli/Options"
@@ -34,17 +34,18 @@ interface Service {
   readonly token: Option.Option<Redacted.Redacted<string>>
 }
 
-const parseUrl = (given: string) =>
+/** Checks the URL of an option. */
+export const checkUrl = (option: string, given: string): Effect.Effect<string, CommandFailed> =>
   /^https?:\/\//i.test(given) && URL.canParse(given)
-    ? Effect.succeed(given.replace(/(?<!\/)\/+$/, ""))
-    : new CommandFailed({ message: `--url: ${JSON.stringify(given)} is not an http or https URL` })
+    ? Effect.succeed(given)
+    : new CommandFailed({ message: `${option}: ${JSON.stringify(given)} is not an http or https URL` })
 
 /** The base URL of a service, without the slash at its end. Default: that of this environment. */
 export const urlOf = (
   url: Option.Option<string>
 ): Effect.Effect<string, CommandFailed | Configuration.InvalidConfiguration> =>
   Option.match(url, {
-    onSome: parseUrl,
+    onSome: (given) => Effect.map(checkUrl("--url", given), (checked) => checked.replace(/(?<!\/)\/+$/, "")),
     onNone: () => Effect.map(Configuration.current, ({ host, port }) => Configuration.origin(host, port))
   })
 

@@ -15,7 +15,7 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import { sign } from "@startlist/dispatcher/Signature"
 import type { InvalidConfiguration } from "../settings/Configuration.ts"
-import { urlOf } from "./Connection.ts"
+import { checkUrl, urlOf } from "./Connection.ts"
 import { CommandFailed, printLines } from "./Terminal.ts"
 
 const LogEntry = Schema.Struct({
@@ -164,11 +164,6 @@ const tokenOf = (given: Options["token"]): Effect.Effect<Redacted.Redacted<strin
       : Redacted.make(line)
   })
 
-const receiverOf = (given: string): Effect.Effect<string, CommandFailed> =>
-  /^https?:\/\//i.test(given) && URL.canParse(given)
-    ? Effect.succeed(given)
-    : new CommandFailed({ message: `--forward-to: ${JSON.stringify(given)} is not an http or https URL` })
-
 const secretOf = (given: Option.Option<string>): Effect.Effect<Redacted.Redacted<string>, CommandFailed> =>
   Option.match(given, {
     onNone: () => Effect.sync(() => Redacted.make(`whsec_${randomBytes(32).toString("base64")}`)),
@@ -194,7 +189,7 @@ export const run = (
   options: Options
 ): Effect.Effect<never, CommandFailed | InvalidConfiguration> =>
   Effect.gen(function*() {
-    const forwardTo = yield* receiverOf(options.forwardTo)
+    const forwardTo = yield* checkUrl("--forward-to", options.forwardTo)
     const secret = yield* secretOf(options.secret)
     const url = yield* urlOf(options.url)
     const source = { url, token: yield* tokenOf(options.token) }

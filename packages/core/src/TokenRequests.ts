@@ -80,7 +80,7 @@ const reasonOf = (error: Tagged): string =>
 
 const unknownGrant = new InvalidGrant({ reason: "unknown" })
 
-/** The copy is of another version than the application of the grant. Nothing was done. */
+/** A copy of the application is not of the version that was found with the grant. Nothing was done. */
 class Outdated extends Schema.TaggedError<Outdated>()("@startlist/core/Outdated", {}) {}
 
 const outdated = new Outdated()

@@ -30,6 +30,7 @@ export interface Runner {
   readonly transaction: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E | StoreError>
 }
 
+/** A column of the rows that a statement returns. */
 export interface Column {
   readonly name: string
   readonly parse: (text: string) => unknown

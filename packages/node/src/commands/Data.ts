@@ -13,7 +13,7 @@ import { Platform } from "@startlist/core/Platform"
 import { Policy } from "@startlist/core/Policy"
 import * as Configuration from "../settings/Configuration.ts"
 import { databaseUrl } from "../settings/Setting.ts"
-import { masterKeyFile, operatorTokenFile } from "../data/Keys.ts"
+import * as Keys from "../data/Keys.ts"
 import { installation } from "../operator/installation.ts"
 import { connect, json, optional, service } from "./Connection.ts"
 import { CommandFailed, print, printable, printLines, readSecret, showProgress } from "./Terminal.ts"
@@ -64,9 +64,9 @@ export const move = Command.make(
           Storage.toConfigurationError(error._tag === "@startlist/postgres/EmbeddedError" ? "DATA_DIR" : "move")(error)
         )
       )
-      const files = [["MASTER_KEY_FILE", masterKeyFile(dataDir)], [
+      const files = [["MASTER_KEY_FILE", Keys.masterKeyFile(dataDir)], [
         "OPERATOR_TOKEN_FILE",
-        operatorTokenFile(dataDir)
+        Keys.operatorTokenFile(dataDir)
       ]] as const
       const kept = yield* Effect.filter(files, ([, path]) => Effect.promise(() => exists(path)))
       const keys = kept.map(([name, path]) => `${name}=${path}`)
@@ -125,14 +125,13 @@ export const importFile = Command.make(
   ({ dryRun, file, json }) =>
     Effect.gen(function*() {
       const settings = yield* Configuration.current
-      const { load, masterKeysOf } = yield* Effect.promise(() => import("../data/Keys.ts"))
       const Storage = yield* Effect.promise(() => import("../data/Storage.ts"))
       const Importing = yield* Effect.promise(() => import("../data/Importing.ts"))
       const ForeignHash = yield* Effect.promise(() => import("../accounts/ForeignHash.ts"))
       const NodeSecrets = yield* Effect.promise(() => import("@startlist/http/NodeSecrets"))
       const FailureLimit = yield* Effect.promise(() => import("@startlist/http/FailureLimit"))
       const { layerCallbacks } = yield* Effect.promise(() => import("../Service.ts"))
-      const keys = yield* load(settings)
+      const keys = yield* Keys.load(settings)
       const { error } = yield* Console.consoleWith(({ unsafe }) => Effect.succeed(unsafe))
       const { refused, summary } = yield* Importing.run({
         file,
@@ -150,7 +149,7 @@ export const importFile = Command.make(
         Effect.provide(ForeignHash.layerClients),
         Effect.provide(Layer.mergeAll(
           Storage.layer(settings, keys),
-          NodeSecrets.layerWith(masterKeysOf(keys)),
+          NodeSecrets.layerWith(Keys.masterKeysOf(keys)),
           FailureLimit.layerMemory,
           layerCallbacks(settings),
           Layer.succeed(Policy, settings.policy),

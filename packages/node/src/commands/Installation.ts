@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
+import * as Keys from "../data/Keys.ts"
 import * as Configuration from "../settings/Configuration.ts"
 import { json, optional, service } from "./Connection.ts"
 import { CommandFailed, print, printable, printLines } from "./Terminal.ts"
@@ -49,10 +50,9 @@ export const migrate = Command.make(
       if (distributed && Option.isNone(settings.databaseUrl)) {
         yield* new CommandFailed({ message: "DATABASE_URL: --distributed needs the coordinator of a Citus cluster" })
       }
-      const { load } = yield* Effect.promise(() => import("../data/Keys.ts"))
       const { DatabaseHealth } = yield* Effect.promise(() => import("../data/DatabaseHealth.ts"))
       const Storage = yield* Effect.promise(() => import("../data/Storage.ts"))
-      const keys = yield* load(settings)
+      const keys = yield* Keys.load(settings)
       const taken: Array<string> = []
       const { error, log } = yield* Console.consoleWith(({ unsafe }) => Effect.succeed(unsafe))
       const steps = reporting((step) => {
@@ -81,7 +81,6 @@ const endUnreadable = Options.boolean("end-unreadable").pipe(
 export const reseal = Command.make("reseal", { endUnreadable }, ({ endUnreadable }) =>
   Effect.gen(function*() {
     const settings = yield* Configuration.current
-    const { load, masterKeysOf } = yield* Effect.promise(() => import("../data/Keys.ts"))
     const Storage = yield* Effect.promise(() => import("../data/Storage.ts"))
     const NodeSecrets = yield* Effect.promise(() => import("@startlist/http/NodeSecrets"))
     const { replace, reseal } = yield* Effect.promise(() => import("@startlist/postgres/SealedSecrets"))
@@ -90,11 +89,11 @@ export const reseal = Command.make("reseal", { endUnreadable }, ({ endUnreadable
       const { requireDatabase } = yield* Effect.promise(() => import("@startlist/postgres/Embedded"))
       yield* Effect.mapError(requireDatabase(settings.dataDir), Storage.toConfigurationError("DATA_DIR"))
     }
-    const keys = yield* load(settings)
+    const keys = yield* Keys.load(settings)
     const { resealed, unreadable } = yield* reseal.pipe(
       Effect.tap(({ unreadable }) => endUnreadable ? replace(unreadable) : Effect.void),
       Effect.mapError(Storage.toConfigurationError("database")),
-      Effect.provide([Storage.layer(settings, keys), NodeSecrets.layerWith(masterKeysOf(keys))])
+      Effect.provide([Storage.layer(settings, keys), NodeSecrets.layerWith(Keys.masterKeysOf(keys))])
     )
     yield* printLines(`sealed the signing secrets of ${resealed} applications with the first master key`)
     if (unreadable.length === 0) return

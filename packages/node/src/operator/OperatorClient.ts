@@ -11,7 +11,7 @@ import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { Problem } from "@startlist/http/description/ProtocolApi"
 import * as Input from "./Input.ts"
-import type { Operation } from "./Operation.ts"
+import type { Fields, Operation } from "./Operation.ts"
 import { type Groups, groups, operationsOf } from "./operations.ts"
 import { type AnyError, badRequest, fromStatus } from "./OperatorErrors.ts"
 
@@ -34,8 +34,6 @@ export class UnexpectedResponse extends Data.TaggedError("@startlist/node/Unexpe
 
 /** Failures of a call. */
 export type Failure = AnyError | UnexpectedResponse | HttpClientError.HttpClientError
-
-type Fields = Schema.Struct.Fields
 
 type Output = Schema.Schema.AnyNoContext
 

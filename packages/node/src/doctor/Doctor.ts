@@ -94,8 +94,7 @@ const checkInstallation = (configuration: Configuration) => {
   ])
 }
 
-const callback = "callback"
-
+/** What a callback must do. */
 const contract = "it must answer within 2 s with 200, application/json and {\"hub.challenge\": the challenge}"
 
 const refusals: Readonly<Record<ValidationFailed["reason"], string>> = {
@@ -119,20 +118,20 @@ const describeAnswer = (answer: Answer, challenge: string): Finding =>
     Answered: ({ afterMs, status }) => {
       const seen = `answered with ${status} after ${Math.round(afterMs)} ms`
       return Either.match(validate(answer, challenge), {
-        onLeft: ({ reason }) => warning(callback, `${seen}: ${refusals[reason]}`, contract),
-        onRight: () => good(callback, `${seen}, with the challenge`)
+        onLeft: ({ reason }) => warning("callback", `${seen}: ${refusals[reason]}`, contract),
+        onRight: () => good("callback", `${seen}, with the challenge`)
       })
     },
-    TimedOut: ({ detail }) => bad(callback, `did not answer in time${detail === "" ? "" : `: ${detail}`}`, contract),
+    TimedOut: ({ detail }) => bad("callback", `did not answer in time${detail === "" ? "" : `: ${detail}`}`, contract),
     Unreachable: ({ detail }) =>
       bad(
-        callback,
+        "callback",
         `cannot be reached: ${detail}`,
         "check its host name, port and certificate, and whether this network allows outgoing requests"
       ),
     Forbidden: ({ detail }) =>
       bad(
-        callback,
+        "callback",
         `is not allowed, see CALLBACK_ALLOW: ${detail}`,
         "if it is meant to be on your network, add its address range to CALLBACK_ALLOW"
       )
@@ -153,9 +152,9 @@ const checkCallback = (configuration: Configuration, callbackUrl: string): Effec
   Effect.gen(function*() {
     const callbacks = yield* Callbacks
     const { callbackTimeout: timeout } = yield* Policy
-    if (callbackUrl.length > 255) return bad(callback, "is longer than 255 characters", "use a shorter URL")
+    if (callbackUrl.length > 255) return bad("callback", "is longer than 255 characters", "use a shorter URL")
     const problem = Option.getOrUndefined(callbacks.problem(callbackUrl))
-    if (problem !== undefined) return bad(callback, ...urlProblems[problem])
+    if (problem !== undefined) return bad("callback", ...urlProblems[problem])
     const challenge = Redacted.value(yield* (yield* Secrets).make("challenge"))
     const verifyToken = Redacted.make("startlist-doctor")
     return describeAnswer(yield* callbacks.validate({ callbackUrl, challenge, verifyToken, timeout }), challenge)

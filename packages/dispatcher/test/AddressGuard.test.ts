@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
+import { Either, FastCheck, Option } from "effect"
+import * as net from "node:net"
 import { AddressGuard, CallbackUrl } from "@startlist/dispatcher"
-import { Either, Option } from "effect"
 import { ipv4, ipv6 } from "./SpecialAddresses.ts"
 
 const loopback = ["127.0.0.0/8", "::1/128"].map((cidr) => Option.getOrThrow(AddressGuard.parseBlock(cidr)))
@@ -140,4 +141,34 @@ describe("unusual spellings of addresses in callback URLs", () => {
     "https://[::1/",
     "https://[127.0.0.1]/"
   ])("%s is no callback URL", (url) => expect(hostOf(url)).toBeUndefined())
+})
+
+const group = FastCheck.oneof(
+  FastCheck.stringMatching(/^[\da-fA-F]{1,5}$/),
+  FastCheck.constantFrom("", "0", "::", "ffff", "1.2.3.4", "256.1.1.1", "01.2.3.4", "1.2.3", "g", ".")
+)
+const octet = FastCheck.constantFrom("0", "1", "10", "255", "256", "00", "08", "0x1", "", "1a")
+
+const text = FastCheck.oneof(
+  FastCheck.ipV4Extended(),
+  FastCheck.ipV4(),
+  FastCheck.ipV6(),
+  FastCheck.array(group, { minLength: 1, maxLength: 9 }).map((groups) => groups.join(":")),
+  FastCheck.array(octet, { minLength: 3, maxLength: 5 }).map((octets) => octets.join(".")),
+  FastCheck.string()
+)
+
+describe("isIP", () => {
+  it("has the result of node:net for every text without a zone", () => {
+    FastCheck.assert(
+      FastCheck.property(text.filter((one) => !one.includes("%")), (one) => {
+        expect([one, AddressGuard.isIP(one)]).toEqual([one, net.isIP(one)])
+      }),
+      { numRuns: 5000 }
+    )
+  })
+
+  it("refuses an address with a zone", () => {
+    expect([AddressGuard.isIP("fe80::1%eth0"), AddressGuard.isIP("fe80::1%25eth0")]).toEqual([0, 0])
+  })
 })

@@ -1,5 +1,21 @@
-import { expect, it } from "vitest"
+/** Sign-in: which attempts count as those of one account, and how a session describes its browser. */
+import { expect, it } from "@effect/vitest"
+import { Context } from "effect"
+import { SignInLimit } from "@startlist/pages"
 import { describeBrowser } from "../src/internal/Login.tsx"
+
+const limits = Context.get(Context.empty(), SignInLimit.PasswordLimits)
+const keysOf = (email: string) => SignInLimit.strangerKeys(limits, email, "192.0.2.1")
+
+it("all overlong e-mail addresses count as one account", () => {
+  const [first] = keysOf("a".repeat(60_000))
+  expect(first?.value.length).toBeLessThan(100)
+  expect(keysOf("b".repeat(400))[0]).toEqual(first)
+})
+
+it("an e-mail address in any case counts as one account", () => {
+  expect(keysOf("A@x.test")).toEqual(keysOf("a@X.test"))
+})
 
 it("a browser has a name and a system, and nothing else of its User-Agent is stored", () => {
   const cases = [

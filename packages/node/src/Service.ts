@@ -29,7 +29,6 @@ import * as Sessions from "@startlist/pages/Sessions"
 import type { FailureLimit } from "@startlist/http/FailureLimit"
 import { PasswordLimits } from "@startlist/pages/SignInLimit"
 import { HttpConfig } from "@startlist/http/HttpConfig"
-import * as AccountErasure from "./accounts/AccountErasure.ts"
 import { AccountStore } from "./accounts/AccountStore.ts"
 import * as ForeignHash from "./accounts/ForeignHash.ts"
 import * as LocalAccounts from "./accounts/LocalAccounts.ts"
@@ -173,7 +172,7 @@ export const layerCallbacks = (configuration: Configuration): Layer.Layer<Callba
 /** The core's services and the sign-in. */
 const layerCore = (configuration: Configuration, keys: Keys.Keys, failureLimit: Layer.Layer<FailureLimit>) =>
   Layer.mergeAll(
-    Layer.provideMerge(AccountErasure.layer, Services.layer),
+    Services.layer,
     LocalAccounts.layerWith(keys.masterKeys),
     Backup.layer(configuration.dataDir),
     Layer.succeed(PasswordLimits, configuration.loginLimits)

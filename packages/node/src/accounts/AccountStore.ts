@@ -1,16 +1,20 @@
-/** Store of users, password hashes and sessions. */
+/** Store of users, password hashes and sessions, and the erasure of people from the tables of the service. */
 import * as Context from "effect/Context"
+import * as Data from "effect/Data"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { type OwnsApplications, PersonalData } from "@startlist/core/PersonalData"
 import { Fingerprint } from "@startlist/core/Secrets"
 import { type StoreError, unsafeBrand } from "@startlist/core/Store"
 import { type User, UserId } from "@startlist/core/User"
 import { type EmailTaken, type NewUser, Users } from "@startlist/postgres/Users"
 import { Database } from "@startlist/postgres/Database"
 import { maxSessions, type Origin } from "@startlist/pages/Accounts"
+import { partyOf } from "../data/AuditLog.ts"
+import { auditLock } from "../data/ServiceTables.ts"
 
 /** A signed-in browser. Only the cookie has the session's value; the store has its hash. */
 export interface Session {
@@ -267,3 +271,40 @@ const make = Effect.gen(function*() {
 
 /** Password hashes and sessions in the service's own tables. */
 export const layer: Layer.Layer<AccountStore, never, Database | Users> = Layer.effect(AccountStore, make)
+
+/** There is no such user. */
+export class UserNotFound extends Data.TaggedError("@startlist/node/UserNotFound")<{ readonly userId: UserId }> {}
+
+/**
+ * Erases a person in one transaction (law 13): what `PersonalData.erase` does, the account, its sessions and password,
+ * and addresses in the audit. `OwnsApplications`: end these applications, or give them another owner, first.
+ */
+export const erase: (
+  id: UserId
+) => Effect.Effect<void, OwnsApplications | UserNotFound | StoreError, Database | PersonalData | Users> = Effect.fn(
+  "AccountStore.erase"
+)(function*(id: UserId) {
+  const { prefix: p, query, transaction } = yield* Database
+  const users = yield* Users
+  const personalData = yield* PersonalData
+  const statement = (name: string, text: string) => ({ name: `${p}erasure_${name}`, text })
+
+  const removePassword = statement("password", `DELETE FROM ${p}passwords WHERE user_id = $1::bigint`)
+  const removeSessions = statement("sessions", `DELETE FROM ${p}sessions WHERE user_id = $1::bigint`)
+  // Waits for entries on their way: the next statement sees them.
+  const holdAudit = statement("hold_audit", `SELECT pg_advisory_xact_lock(${auditLock(p)})::text`)
+  const clearAudit = statement(
+    "audit",
+    `UPDATE ${p}audit SET address = '' WHERE address <> '' AND actor->>'type' <> 'operator'
+        AND (${partyOf("actor")} = 'user:' || $1::text OR ${partyOf("subject")} = 'user:' || $1::text)`
+  )
+
+  yield* transaction(Effect.gen(function*() {
+    if (!(yield* users.remove(id))) return yield* new UserNotFound({ userId: id })
+    yield* personalData.erase(id)
+    yield* query(removePassword, [id])
+    yield* query(removeSessions, [id])
+    yield* query(holdAudit, [])
+    yield* query(clearAudit, [String(id)])
+  }))
+})

@@ -6,7 +6,7 @@ import type { DeliveryNotFound } from "@startlist/core/Delivery"
 import type { InvalidParty, RegistrationNotFound } from "@startlist/core/Registration"
 import type { StoreError } from "@startlist/core/Store"
 import type { ErrorBody, Problem } from "@startlist/http/api/ApiResponse"
-import type { UserNotFound } from "../accounts/AccountErasure.ts"
+import type { UserNotFound } from "../accounts/AccountStore.ts"
 
 /** Status of each error, and its description in `openapi.json`. */
 export const statuses = {

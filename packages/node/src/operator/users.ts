@@ -9,9 +9,8 @@ import { foundOr, Text } from "@startlist/core/Store"
 import * as User from "@startlist/core/User"
 import { HttpConfig } from "@startlist/http/HttpConfig"
 import * as Users from "@startlist/postgres/Users"
-import { type Account, AccountStore } from "../accounts/AccountStore.ts"
+import { type Account, AccountStore, erase, UserNotFound } from "../accounts/AccountStore.ts"
 import * as AuditLog from "../data/AuditLog.ts"
-import { AccountErasure, UserNotFound } from "../accounts/AccountErasure.ts"
 import { isAcceptable, passwordRule, Registrar } from "../accounts/LocalAccounts.ts"
 import { AuditRecord, showAudit } from "./audit.ts"
 import { defaultLimit, maybe, next, optional, paging, saying, UserId } from "./Input.ts"
@@ -263,7 +262,7 @@ const eraseUser = operation({
   status: 204,
   refuses: [404, 409],
   run: ({ id }) =>
-    Effect.flatMap(AccountErasure, ({ erase }) => erase(id)).pipe(
+    erase(id).pipe(
       Effect.catchTag("@startlist/core/OwnsApplications", () =>
         conflict(
           "User",

@@ -75,9 +75,9 @@ export declare namespace DeliveryQueue {
     /** Hints from this or another node that there may be work. Hints may be lost, so workers also poll. */
     readonly wakeUps: Stream.Stream<void>
     /**
-     * When the next delivery can be claimed, in milliseconds since 1970, by `latest` as in a claim: workers sleep until then, and do not poll. Only
-     * for a store that loses no hint, and gives one beside every change that may free a delivery, but for settlements
-     * and releases: their worker claims again, and others at the end of the lease.
+     * When the next delivery can be claimed, in milliseconds since 1970, by `latest` as in a claim: workers sleep until
+     * then, and do not poll. Only for a store that loses no hint, and gives one beside every change that may free a
+     * delivery, but for settlements and releases: their worker claims again, and others at the end of the lease.
      */
     readonly nextDue?: (latest: DateTime.Utc) => Effect.Effect<number>
     /** Queues deliveries of an embedding server's own events, all or nothing. Returns their identifiers. */

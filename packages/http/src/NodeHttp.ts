@@ -121,9 +121,9 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
   })
 
 /** A guarded route. The server handles its errors. */
-export type GuardedListener<Incoming extends IncomingMessage, Outgoing extends ServerResponse> = (
-  incoming: Incoming,
-  outgoing: Outgoing,
+export type GuardedListener<I extends IncomingMessage, O extends ServerResponse> = (
+  incoming: I,
+  outgoing: O,
   access: BearerAccess
 ) => unknown
 
@@ -131,19 +131,19 @@ export type GuardedListener<Incoming extends IncomingMessage, Outgoing extends S
  * A guard for your own routes in `node:http` or Express. Your route gets requests with a valid token and the access of
  * that token. All others get the responses of `/api/v1/athlete`.
  */
-export type NodeGuard = <Incoming extends IncomingMessage, Outgoing extends ServerResponse>(
+export type NodeGuard = <I extends IncomingMessage, O extends ServerResponse>(
   requirement: Guard.Requirement,
-  handle: GuardedListener<Incoming, Outgoing>
-) => (incoming: Incoming, outgoing: Outgoing) => Promise<void>
+  handle: GuardedListener<I, O>
+) => (incoming: I, outgoing: O) => Promise<void>
 
 /** Makes the guard from a check of tokens. */
 export const guardWith = (check: Guard.Check): Effect.Effect<NodeGuard> =>
   Effect.map(Effect.runtime<never>(), (runtime) =>
-  <Incoming extends IncomingMessage, Outgoing extends ServerResponse>(
+  <I extends IncomingMessage, O extends ServerResponse>(
     requirement: Guard.Requirement,
-    handle: GuardedListener<Incoming, Outgoing>
+    handle: GuardedListener<I, O>
   ) =>
-  async (incoming: Incoming, outgoing: Outgoing) => {
+  async (incoming: I, outgoing: O) => {
     const refusal = Incoming.refusalOf(incoming.rawHeaders)
     if (refusal !== undefined) return write(outgoing, ApiResponse.refused(refusal))
     const { access, refused } = await Runtime.runPromise(runtime)(check(incoming, requirement))
@@ -151,6 +151,7 @@ export const guardWith = (check: Guard.Check): Effect.Effect<NodeGuard> =>
     else await handle(incoming, outgoing, access)
   })
 
+/** The guard with the check of `Guard.make`. */
 export const guard: Effect.Effect<NodeGuard, never, OAuth | FailureLimit> = Effect.flatMap(Guard.make, guardWith)
 
 /**

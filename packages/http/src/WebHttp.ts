@@ -112,6 +112,7 @@ export const guardWith = (check: Guard.Check): Effect.Effect<WebGuard> =>
     return access === undefined ? toResponse(refused) : handle(request, access)
   })
 
+/** The guard with the check of `Guard.make`. */
 export const guard: Effect.Effect<WebGuard, never, OAuth | FailureLimit> = Effect.flatMap(Guard.make, guardWith)
 
 /**

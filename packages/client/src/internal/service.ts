@@ -33,7 +33,10 @@ export class AccessDenied extends Error {
 /** The service refuses the request permanently: a mistake of the application, or a redirect of another session. */
 export class Refused extends Error {
   override readonly name = "Refused"
-  /** The OAuth error, such as `invalid_client`; `invalid_state` and `invalid_issuer` if the redirect belongs to another session or service. */
+  /**
+   * The OAuth error, such as `invalid_client`; `invalid_state` and `invalid_issuer` if the redirect belongs to another
+   * session or service.
+   */
   readonly code: string
   constructor(code: string, description: string) {
     super(`${code}: ${description}`)

@@ -35,7 +35,10 @@ export interface AuditEntry {
   /** The address of the client. */
   readonly address: string
   readonly outcome: Outcome
-  /** For an operator's call: method, path (as in the log) and status, and for some the value. For a refused revocation: the status. For an import: who ran it, and counts. */
+  /**
+   * For an operator's call: method, path (as in the log) and status, and for some the value. For a refused revocation: the
+   * status. For an import: who ran it, and counts.
+   */
   readonly detail: string
 }
 

@@ -136,8 +136,9 @@ export const runStarted = <A, E, R>(
   )
 
 /**
- * Starts to listen for SIGHUP, with which an operator replaces the processes. The resulting effect waits for the next SIGHUP; several that arrive before it waits count as one.
- * On a terminal, SIGHUP means that the terminal closes: the service stops as with SIGTERM.
+ * Starts to listen for SIGHUP, with which an operator replaces the processes. The resulting effect waits for the next
+ * SIGHUP; several that arrive before it waits count as one. On a terminal, SIGHUP means that the terminal closes: the
+ * service stops as with SIGTERM.
  */
 export const hangUps: Effect.Effect<Effect.Effect<void>, never, Scope.Scope> = Effect.gen(function*() {
   const queue = yield* Queue.sliding<void>(1)

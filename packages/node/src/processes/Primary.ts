@@ -1,6 +1,6 @@
 /**
- * The primary of the processes of a node, which Node's cluster calls so. It serves no requests: it starts the others, replaces those that end,
- * counts failed sign-ins for all, and merges their metrics.
+ * The primary of the processes of a node, which Node's cluster calls so. It serves no requests: it starts the others,
+ * replaces those that end, counts failed sign-ins for all, and merges their metrics.
  *
  * - `PROCESSES` of them serve requests on the same address. Node gives them the connections in turn.
  * - One more process delivers.

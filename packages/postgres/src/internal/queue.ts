@@ -27,7 +27,10 @@ import type { Dialect } from "./dialect/Dialect.ts"
 
 const columns = ["id", "subscription_id", "due_at", "attempts", "claims", ...Object.keys(eventColumns)].join(", ")
 
-/** The first parameters of a claim: now, end of the lease, token, limit, per subscription, allowances (JSON object by subscription). */
+/**
+ * The first parameters of a claim: now, end of the lease, token, limit, per subscription, allowances (JSON object by
+ * subscription).
+ */
 export const requestParameters = (request: ClaimRequest): ReadonlyArray<Parameter> => {
   const { leaseEnds, limit, now, perSubscription, token } = request
   return [millisOf(now), millisOf(leaseEnds), token, limit, perSubscription, allowancesOf(request)]

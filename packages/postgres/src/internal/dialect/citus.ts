@@ -170,6 +170,9 @@ export const hashInt8 = (value: number): number => {
   return ((c ^ b) - rotated(b, 24)) | 0
 }
 
-/** The number of the shard of a key, from 0, to group calls by it: nothing else depends on it. Citus gives each of `count` shards an equal part of the hashes. */
+/**
+ * The number of the shard of a key, from 0, to group calls by it: nothing else depends on it. Citus gives each of `count`
+ * shards an equal part of the hashes.
+ */
 export const shardOf = (count: number) => (key: number): number =>
   Math.min(count - 1, Math.floor((hashInt8(key) + 2 ** 31) / Math.floor(2 ** 32 / count)))

@@ -4,6 +4,7 @@
  */
 import { createClient, memoryEvents } from "@startlist/client"
 import { Fake } from "@startlist/fake"
+import { freePort } from "@startlist/test-support/FreePort"
 import { createServer, type RequestListener } from "node:http"
 import * as Sample from "../../../../../../examples/sample-application/src/Server.ts"
 import * as Settings from "../../../../../../examples/sample-application/src/Settings.ts"
@@ -37,9 +38,9 @@ const inbox = createClient({
 
 const fake = await Fake.start()
 
-const free = await listen(() => {})
+const port = await freePort()
 await Sample.start(Settings.read({
-  PORT: String(free + 1),
+  PORT: String(port),
   STARTLIST_URL: "http://127.0.0.1:1",
   CLIENT_ID: "1",
   CLIENT_SECRET: "x",
@@ -50,5 +51,5 @@ console.log(JSON.stringify({
   measures,
   inbox: await listen(inbox.node),
   fake: Number(new URL(fake.url).port),
-  sample: free + 1
+  sample: port
 }))

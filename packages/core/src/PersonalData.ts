@@ -1,4 +1,4 @@
-/** What Startlist stores about a person, and its erasure (law 13): the store port and the service. */
+/** The data of a person, and their erasure (law 13): the store port and the service. */
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** What a command reads from the terminal and prints on it: lines, JSON, and records as tables. */
+/** Input and output of commands on the terminal: secrets, lines, JSON, and records as tables. */
 import type * as Prompt from "@effect/cli/Prompt"
 import * as Schema from "effect/Schema"
 import * as Console from "effect/Console"

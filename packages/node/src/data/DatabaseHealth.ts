@@ -18,7 +18,7 @@ import { shared } from "../SharedWork.ts"
 import * as Prometheus from "../telemetry/Prometheus.ts"
 import * as ServiceTables from "./ServiceTables.ts"
 
-/** What the examination found in a database that answers. */
+/** The findings about a database that answers. */
 export interface Health {
   /** Migrations of all tables, compared with this program. */
   readonly tables: Migrations.Status

@@ -94,7 +94,7 @@ const checkInstallation = (configuration: Configuration) => {
   ])
 }
 
-/** What a callback must do. */
+/** The requirement on a callback. */
 const contract = "it must answer within 2 s with 200, application/json and {\"hub.challenge\": the challenge}"
 
 const refusals: Readonly<Record<ValidationFailed["reason"], string>> = {

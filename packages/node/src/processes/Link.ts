@@ -37,7 +37,7 @@ export const Ready = Schema.TaggedStruct("Ready", { line: Schema.String })
 /** Another process has the place: stop accepting connections, and exit when the present ones have closed. */
 export const Retire = Schema.TaggedStruct("Retire", {})
 
-/** What members ask the primary. */
+/** The questions of members to the primary. */
 export const Question = Schema.Union(Take, GiveBack, Metrics)
 
 /** The other process did not answer: it has ended, is stuck, or has another version. */

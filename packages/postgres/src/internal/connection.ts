@@ -154,7 +154,7 @@ const set = (statementTimeout: number): string => {
     WHERE value IS NOT NULL AND current_setting(name, true) IS NOT NULL`
 }
 
-/** What a server says of a session. */
+/** Properties of a session, as the server reports them. */
 interface Session {
   readonly pid: number
   readonly encoding: string

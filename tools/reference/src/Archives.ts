@@ -4,8 +4,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { publint } from "publint"
 import { formatMessage } from "publint/utils"
-import { modulesOf } from "./Exports.ts"
-import { published } from "./Modules.ts"
+import { modulesOf, published } from "./Modules.ts"
 import { root, run } from "./Run.ts"
 
 /** Builds the packages and packs them into a folder. Returns the archive of each. */

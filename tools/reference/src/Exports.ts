@@ -1,31 +1,8 @@
 /** Lists what a built package exports: one line for each declaration, with its types and without comments. */
 import { createHash } from "node:crypto"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import ts from "typescript"
-
-type Targets = Readonly<Record<string, { readonly types?: string } | string | null>>
-
-/** The key of `exports` that Node uses for a path: the path itself, or the pattern with the longest beginning. */
-const keyOf = (exports: Targets, path: string): string | undefined =>
-  path in exports ? path : Object.keys(exports)
-    .filter((key) => key.endsWith("*") && path.startsWith(key.slice(0, -1)) && path.length >= key.length)
-    .sort((one, other) => other.length - one.length)[0]
-
-/** Returns the modules for which `exports` in `package.json` names types: `index`, `Router`, … */
-export const modulesOf = (folder: string): ReadonlyArray<string> => {
-  const { exports }: { readonly exports: Targets } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
-  const built = existsSync(join(folder, "dist/bundle")) ? "dist/bundle" : "dist"
-  const [source, pattern] = existsSync(join(folder, "src")) ? ["src", /^(.*)\.tsx?$/] : [built, /^(.*)\.d\.ts$/]
-  return readdirSync(join(folder, source), { encoding: "utf8", recursive: true })
-    .flatMap((path) => pattern.exec(path.replaceAll("\\", "/"))?.[1] ?? [])
-    .filter((name) => {
-      const key = keyOf(exports, name === "index" ? "." : `./${name}`)
-      const target = key === undefined ? undefined : exports[key]
-      return typeof target === "object" && target?.types !== undefined
-    })
-    .sort()
-}
+import { modulesOf } from "./Modules.ts"
 
 /** Reads only the package's own declarations. The text contains the names of other packages anyway. */
 const parse = (files: ReadonlyArray<string>): ts.Program => {

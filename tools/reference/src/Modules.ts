@@ -1,8 +1,30 @@
 /** The modules that the published packages export, each with its import path and a sentence. */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { modulesOf } from "./Exports.ts"
 import { root } from "./Run.ts"
+
+type Targets = Readonly<Record<string, { readonly types?: string } | string | null>>
+
+/** The key of `exports` that Node uses for a path: the path itself, or the pattern with the longest beginning. */
+const keyOf = (exports: Targets, path: string): string | undefined =>
+  path in exports ? path : Object.keys(exports)
+    .filter((key) => key.endsWith("*") && path.startsWith(key.slice(0, -1)) && path.length >= key.length)
+    .sort((one, other) => other.length - one.length)[0]
+
+/** Returns the modules for which `exports` in `package.json` names types: `index`, `Router`, … */
+export const modulesOf = (folder: string): ReadonlyArray<string> => {
+  const { exports }: { readonly exports: Targets } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
+  const built = existsSync(join(folder, "dist/bundle")) ? "dist/bundle" : "dist"
+  const [source, pattern] = existsSync(join(folder, "src")) ? ["src", /^(.*)\.tsx?$/] : [built, /^(.*)\.d\.ts$/]
+  return readdirSync(join(folder, source), { encoding: "utf8", recursive: true })
+    .flatMap((path) => pattern.exec(path.replaceAll("\\", "/"))?.[1] ?? [])
+    .filter((name) => {
+      const key = keyOf(exports, name === "index" ? "." : `./${name}`)
+      const target = key === undefined ? undefined : exports[key]
+      return typeof target === "object" && target?.types !== undefined
+    })
+    .sort()
+}
 
 const manifestOf = (name: string) => JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8"))
 

@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { compare, listOf, modulesOf } from "../src/Exports.ts"
+import { compare, listOf } from "../src/Exports.ts"
+import { modulesOf } from "../src/Modules.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "startlist-exports-"))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { join } from "node:path"
-import { modulesIn, published, sentenceOf } from "../src/Modules.ts"
-import { root } from "../src/Run.ts"
+import { modulesIn, published, sentenceOf } from "../../reference/src/Modules.ts"
+import { root } from "../../reference/src/Run.ts"
 
 const introduction = `# Modules
 

@@ -34,7 +34,8 @@ export const make = (startlist: Startlist.Startlist): Express => {
   app.post("/leave", express.urlencoded({ extended: false }), async ({ body: { csrf }, headers }, response) => {
     const session = Users.signedIn(headers.cookie)
     if (session === undefined || session.csrf !== String(csrf)) return response.status(403).send("Sign in first.\n")
-    await startlist.personalData.erase(session.user.id)
+    const erased = await startlist.personalData.erase(session.user.id)
+    if (!erased.ok) return response.status(409).send("First delete your applications.\n")
     Users.remove(session.user.id)
     return response.type("text").send("Your account and your connections are gone.\n")
   })

@@ -42,6 +42,9 @@ describe("beside Startlist, the Express server", () => {
     return { ...person, id: Users.add(person, "ada") }
   }
 
+  const leave = (cookie: string, csrf = Users.signedIn(cookie)?.csrf ?? "") =>
+    fetch(new URL("/leave", server.url), { method: "POST", headers: { cookie }, body: new URLSearchParams({ csrf }) })
+
   /** An application that this user has connected, and the query of its request. */
   const connected = async (user: Startlist.User) => {
     const { applications, consents } = server.startlist
@@ -74,14 +77,12 @@ describe("beside Startlist, the Express server", () => {
     const created = await registrations.create({ athleteId: user.id }, { comment: "Lea has a cold" })
     if (!created.ok) throw new Error(created.message)
     const cookie = Users.signIn("lea@club.example", "ada") ?? ""
-    const leave = (csrf: string) =>
-      fetch(new URL("/leave", server.url), { method: "POST", headers: { cookie }, body: new URLSearchParams({ csrf }) })
-    expect((await leave("guessed")).status).toBe(403)
+    expect((await leave(cookie, "guessed")).status).toBe(403)
     expect(await personalData.export(user.id)).toMatchObject({
       grants: [{ application: { name: "Race Day" } }],
       registrations: [{ updates: { comment: "Lea has a cold" } }]
     })
-    expect((await leave(Users.signedIn(cookie)?.csrf ?? "")).status).toBe(200)
+    expect((await leave(cookie)).status).toBe(200)
     expect(Users.find(user.id)).toBeUndefined()
     const { grants, registrations: [registration] } = await personalData.export(user.id)
     expect([grants, registration?.updates.comment]).toEqual([[], ""])
@@ -89,6 +90,18 @@ describe("beside Startlist, the Express server", () => {
     const late = await consents.allow(query, user)
     expect(late).toMatchObject({ ok: true, redirect: expect.stringContaining("error=access_denied") })
     expect((await personalData.export(user.id)).grants).toEqual([])
+  })
+
+  it("does not let the owner of an application leave, because nothing would be erased", async () => {
+    const { applications } = server.startlist
+    const owner = addUser("platform", "olga@club.example")
+    const created = await applications.create(owner.id, { name: "Race Day", redirectUris: [] })
+    const cookie = Users.signIn(owner.email, "ada") ?? ""
+    const refused = await leave(cookie)
+    expect([refused.status, await refused.text()]).toEqual([409, "First delete your applications.\n"])
+    expect(Users.find(owner.id)).toMatchObject({ email: owner.email })
+    if (created.ok) await applications.end(created.application.id)
+    expect((await leave(cookie)).status).toBe(200)
   })
 
   it("can have an error page of its own in place of Startlist's", async () => {

@@ -129,6 +129,27 @@ describe("Startlist.make", () => {
     expect(await startlist.grants.revoke(99, 8)).toEqual({ ok: false, reason: "not_found" })
   })
 
+  it("ends an application, or gives it another owner, so that its owner can be erased", async () => {
+    const findUser = (id: number): Startlist.User => ({ id, role: id === 8 ? "athlete" : "platform", email: "a@club" })
+    const startlist = await start({ findUser })
+    const { applications, personalData } = startlist
+    const [first, second] = [await register(startlist), await register(startlist)]
+    expect(await personalData.erase(7)).toEqual({ ok: false, reason: "owns_applications" })
+    for (const ownerId of [8, 0]) {
+      const refused = { ok: false, reason: "invalid", field: "owner_id" }
+      expect(await applications.change(first.id, { ownerId })).toMatchObject(refused)
+    }
+    const changed = await applications.change(first.id, { ownerId: 9, name: "Race Day" })
+    expect(changed).toMatchObject({ ok: true, application: { ownerId: 9, name: "Race Day" } })
+    const token = await connect(startlist, second, "alice@club.example")
+    expect(await applications.end(second.id)).toEqual({ ok: true })
+    expect(await startlist.check(`Bearer ${token}`)).toMatchObject({ ok: false, answer: { status: 401 } })
+    expect(await applications.end(second.id)).toEqual({ ok: false, reason: "not_found" })
+    expect(await applications.end(0)).toEqual({ ok: false, reason: "not_found" })
+    expect(await personalData.erase(7)).toMatchObject({ ok: true })
+    expect(await applications.list()).toMatchObject([{ id: first.id }])
+  })
+
   it("refuses requests over its capacity with Retry-After", async () => {
     const { listener } = await start({ limits: { capacity: 0 } })
     const asked = Effect.flatMap(listen(listener), (port) => send(port, "/connect/api/v1/athlete"))

@@ -152,10 +152,16 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Importing
               )
           )
         },
-        change: async (id, settings) => {
-          demand(Checks.settings, settings, "settings")
+        change: async (id, change) => {
+          demand(Checks.change, change, "settings")
+          const { ownerId, ...settings } = change
+          const owner = only(ownerId, userOf)
+          if (Option.isNone(owner)) {
+            return { ok: false, ...impossible("owner_id") }
+          }
+          const given = Option.isNone(owner.value) ? settings : { ...settings, ownerId: owner.value.value }
           return onId(applicationOf(id), notFound, (application) =>
-            applications.change(application, settings).pipe(
+            applications.change(application, given).pipe(
               Effect.map((changed) =>
                 ({ ok: true, application: Convert.toApplication(changed) }) as const
               ),
@@ -165,6 +171,12 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services | Importing
               })
             ))
         },
+        end: (id) =>
+          onId(applicationOf(id), notFound, (application) =>
+            applications.end(application).pipe(
+              Effect.as({ ok: true } as const),
+              Effect.catchTag("@startlist/core/ApplicationNotFound", () => Effect.succeed(notFound))
+            )),
         rotateSecret: async (id, rotation) =>
           onSecrets(id, (one) => applications.rotateSecret(one, rotationOf(rotation)), withSecret),
         secrets: (id) => onSecrets(id, applications.find, Convert.toSecrets),

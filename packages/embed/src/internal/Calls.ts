@@ -10,6 +10,11 @@ export interface Settings {
   readonly links?: Plain.Links
 }
 
+/** Settings to change. `ownerId`: another platform user gets the application. */
+export interface Change extends Partial<Settings> {
+  readonly ownerId?: number
+}
+
 /** An application and its secret, which is shown only this once. */
 export interface WithSecret {
   readonly application: Plain.Application
@@ -85,10 +90,13 @@ export interface Calls {
       ownerId: number,
       settings: Omit<Settings, "requirePkce"> & Partial<Settings>
     ) => Promise<Plain.Result<Created, Plain.Invalid>>
+    /** Changes the settings that are given. */
     readonly change: (
       id: number,
-      settings: Partial<Settings>
+      settings: Change
     ) => Promise<Plain.Result<{ readonly application: Plain.Application }, Plain.Invalid | Plain.NotFound>>
+    /** Ends the application with its secrets, grants and subscription. It cannot be restored. */
+    readonly end: (id: number) => Promise<Plain.Result<{}, Plain.NotFound>>
     /**
      * Makes a new client secret. The present one stays valid for the overlap, and older ones until their ends. With an
      * overlap of 0 all others end. At most five are live: a sixth is refused with `too_many`.
@@ -149,8 +157,8 @@ export interface Calls {
      * Erases a person in one save, and says how many grants it has revoked. Afterwards no text of the person is stored, and
      * the applications are notified. Refuses every later consent and registration of this user: the identifier must not be
      * given to another person. `registrationIds`: registrations of the person that your server stores itself. Stop reporting
-     * their texts first. `owns_applications`: end these applications, or give them another owner. If the promise rejects, repeat
-     * the call.
+     * their texts first. `owns_applications`: nothing was erased. End these applications, or give them another owner. If the
+     * promise rejects, repeat the call.
      */
     readonly erase: (
       userId: number,

@@ -244,14 +244,14 @@ const fieldsOfSettings: Fields<Calls.Settings> = {
   links: object<Plain.Links>({ website: anyText, privacyPolicy: anyText, logo: anyText })
 }
 
-export const settings: Check = object<Calls.Settings>(fieldsOfSettings)
-
 export const newSettings: Check = object<Calls.Settings>(fieldsOfSettings, "name", "redirectUris")
 
 export const rotation: Check = object<Calls.Rotation>({ overlapSeconds: integer(0) })
 
 /** A wrong identifier finds nothing. */
 const anything: Check = () => undefined
+
+export const change: Check = object<Calls.Change>({ ...fieldsOfSettings, ownerId: anything })
 
 const page = { after: anything, limit: integer(0) }
 

@@ -96,17 +96,20 @@ const pauses = { other: 1000, failure: 5000 }
 
 const status = (code: number) => new Response(null, { status: code })
 
+const allowed = { allow: "GET, POST" }
+
 /** A request of `node:http` or Express. A raw body parser may have read its body. */
 type NodeRequest = IncomingMessage & { readonly body?: unknown }
 
+/** Only the query of the address matters. Others than GET and POST are refused before. */
 const toRequest = ({ headers, method = "GET", url = "/" }: NodeRequest, body: Uint8Array<ArrayBuffer>): Request => {
   const kept = new Headers()
   for (const name of ["webhook-id", "webhook-timestamp", "webhook-signature", "startlist-sequence"]) {
     const value = headers[name]
     if (typeof value === "string") kept.set(name, value)
   }
-  const hasBody = method !== "GET" && method !== "HEAD"
-  return new Request(new URL(url, "http://localhost"), { method, headers: kept, ...(hasBody ? { body } : {}) })
+  const query = url.replace(/^[^?]*/, "")
+  return new Request(`http://localhost/${query}`, { method, headers: kept, ...(method === "POST" ? { body } : {}) })
 }
 
 /** Makes an inbox of this client. */
@@ -156,15 +159,20 @@ export const createInbox = (
   const run = async (): Promise<void> => {
     const failed = new Set<string>()
     let left = 0
-    while (!isClosed) {
-      isWoken = false
-      if (!await store.lease(owner, now(), now() + lease)) return again(pauses.other)
-      const events = await store.waiting(100, left)
-      const more = await handleAll(events, failed)
-      await store.lease(owner, now(), now())
-      if (more === undefined) return again(pauses.other)
-      left += more
-      if (events.length === 0 && !isWoken) return left === 0 ? undefined : again(pauses.failure)
+    try {
+      while (!isClosed) {
+        isWoken = false
+        if (!await store.lease(owner, now(), now() + lease)) return again(pauses.other)
+        const events = await store.waiting(100, left)
+        const more = await handleAll(events, failed)
+        await store.lease(owner, now(), now())
+        if (more === undefined) return again(pauses.other)
+        left += more
+        if (events.length === 0 && !isWoken) return left === 0 ? undefined : again(pauses.failure)
+      }
+    } finally {
+      // Here, and not when the promise is fulfilled: an event that is stored in between needs another run.
+      running = undefined
     }
   }
 
@@ -178,8 +186,6 @@ export const createInbox = (
     running ??= run().catch((error) => {
       onError(error)
       again(pauses.failure)
-    }).finally(() => {
-      running = undefined
     })
     return running
   }
@@ -205,7 +211,7 @@ export const createInbox = (
     try {
       if (request.method === "GET") return await answerChallenge(request)
       if (request.method === "POST") return await receive(request)
-      return new Response(null, { status: 405, headers: { allow: "GET, POST" } })
+      return new Response(null, { status: 405, headers: allowed })
     } catch (error) {
       if (error instanceof BodyRefused) return status(error.status)
       // Not acknowledged, so the service retries it.
@@ -215,6 +221,9 @@ export const createInbox = (
   }
 
   const answerNode = async (incoming: NodeRequest, outgoing: ServerResponse): Promise<void> => {
+    if (incoming.method !== "GET" && incoming.method !== "POST") {
+      return void outgoing.writeHead(405, { ...allowed, connection: "close" }).end()
+    }
     if (incoming.body !== undefined && !(incoming.body instanceof Uint8Array)) {
       throw new TypeError("the body of an event was parsed before: mount the inbox in front of express.json()")
     }

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto"
-import { createServer } from "node:http"
+import { createServer, request } from "node:http"
 import { setImmediate as turn } from "node:timers/promises"
 import { Fake } from "@startlist/fake"
 import {
@@ -144,6 +144,31 @@ describe("an inbox", () => {
     expect(await store.waiting(1000, 0)).toHaveLength(250)
   })
 
+  it("handles an event that is stored at any moment at which a run ends", async () => {
+    for (let steps = 0; steps < 12; steps++) {
+      const store = memoryEvents()
+      const event = (id: string) => ({ id, body: "{}", object: id, sequence: undefined })
+      await store.add(event("evt_first"))
+      const handled: Array<string> = []
+      let isLast = false
+      const waiting: EventStore["waiting"] = async (...page) => {
+        const events = await store.waiting(...page)
+        if (events.length > 0 || isLast) return events
+        isLast = true
+        void (async () => {
+          for (let step = 0; step < steps; step++) await undefined
+          await store.add(event("evt_second"))
+          void inbox.process()
+        })()
+        return events
+      }
+      const inbox = makeInbox({ ...store, waiting }, ({ id }) => handled.push(id))
+      await inbox.process()
+      await turn()
+      expect([steps, handled]).toEqual([steps, ["evt_first", "evt_second"]])
+    }
+  })
+
   it("handles events after a restart that were accepted before it", async () => {
     const store = memoryEvents()
     const dead = makeInbox(store, () => new Promise(() => {}))
@@ -209,6 +234,21 @@ describe("an inbox", () => {
       })
     )
   }
+
+  it("answers requests of strangers with any method and path, and logs none of them", async () => {
+    const errors: Array<unknown> = []
+    const { port } = new URL(await serve(makeInbox(memoryEvents(), () => {}, errors)))
+    const ask = (method: string, path: string) =>
+      new Promise((resolve, reject) => {
+        request({ port, method, path }, (answer) => resolve(answer.resume().statusCode)).on("error", reject).end()
+      })
+    expect(await ask("TRACE", "/callback")).toBe(405)
+    expect(await ask("PUT", "/callback")).toBe(405)
+    expect(await ask("GET", "//")).toBe(403)
+    expect(await ask("GET", `//?${new URLSearchParams({ "hub.verify_token": verifyToken })}`)).toBe(200)
+    expect(await ask("POST", "//")).toBe(401)
+    expect(errors).toEqual([])
+  })
 
   it("stops reading a body that is too large", async () => {
     let isCancelled = false

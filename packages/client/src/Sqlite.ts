@@ -16,6 +16,7 @@ export interface Database {
 
 /** SQL that creates the tables. You can run it repeatedly. */
 export const tables = `
+PRAGMA busy_timeout = 5000;
 PRAGMA journal_mode = WAL;
 CREATE TABLE IF NOT EXISTS startlist_connections (
   user_key TEXT PRIMARY KEY, revision TEXT NOT NULL, service_user INTEGER NOT NULL, connection TEXT NOT NULL);
@@ -31,8 +32,17 @@ INSERT OR IGNORE INTO startlist_reader (one) VALUES (1);
 
 const changes = (result: { readonly changes: number | bigint }): number => Number(result.changes)
 
+/** Lets statements wait for those of other processes. Otherwise `node:sqlite` fails immediately if the file is locked. */
+const waiting = (database: Database): Database => {
+  const [row] = database.prepare("PRAGMA busy_timeout").all()
+  if ((row as { readonly timeout: number }).timeout === 0) database.exec("PRAGMA busy_timeout = 5000")
+  return database
+}
+
 /** Tokens in SQLite, after `tables` was run. */
-export const sqliteTokens = (database: Database): TokenStore => ({
+export const sqliteTokens = (database: Database): TokenStore => tokensIn(waiting(database))
+
+const tokensIn = (database: Database): TokenStore => ({
   load: async (user) => {
     const [row] = database.prepare("SELECT connection FROM startlist_connections WHERE user_key = ?").all(user)
     return row === undefined ? undefined : JSON.parse((row as { readonly connection: string }).connection) as Connection
@@ -65,7 +75,9 @@ export const removeOldEvents = (database: Database) =>
   database.prepare("DELETE FROM startlist_inbox WHERE body IS NULL AND added_at < datetime('now', '-60 days')").run()
 
 /** Events in SQLite, after `tables` was run. */
-export const sqliteEvents = (database: Database): EventStore => ({
+export const sqliteEvents = (database: Database): EventStore => eventsIn(waiting(database))
+
+const eventsIn = (database: Database): EventStore => ({
   add: async ({ body, id, object, sequence }) => {
     const text = "INSERT OR IGNORE INTO startlist_inbox (id, body, object, sequence) VALUES (?, ?, ?, ?)"
     return changes(database.prepare(text).run(id, body, object, sequence ?? null)) === 1

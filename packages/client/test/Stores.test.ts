@@ -121,7 +121,7 @@ const both = async (tokens: TokenStore, events: EventStore) => {
 
 it("stores in memory save tokens and events", () => both(memoryTokens(), memoryEvents()))
 
-it("stores in SQLite save tokens and events", async () => {
+const openSqlite = () => {
   const opened = new wasm.Database(":memory:")
   const database: Sqlite.Database = {
     exec: (text) => opened.exec(text),
@@ -130,10 +130,27 @@ it("stores in SQLite save tokens and events", async () => {
       all: (...values) => opened.all(text, values)
     })
   }
+  return { database, opened }
+}
+
+it("stores in SQLite save tokens and events", async () => {
+  const { database, opened } = openSqlite()
   database.exec(Sqlite.tables)
   database.exec(Sqlite.tables)
   await both(Sqlite.sqliteTokens(database), Sqlite.sqliteEvents(database))
   opened.close()
+})
+
+it("stores in SQLite wait for other processes, as long as the database says, or five seconds", () => {
+  for (const make of [Sqlite.sqliteTokens, Sqlite.sqliteEvents]) {
+    for (const [given, kept] of [[0, 5000], [700, 700]]) {
+      const { database, opened } = openSqlite()
+      database.exec(`PRAGMA busy_timeout = ${given}`)
+      make(database)
+      expect(database.prepare("PRAGMA busy_timeout").all()).toEqual([{ timeout: kept }])
+      opened.close()
+    }
+  }
 })
 
 it("stores in node:sqlite, if Node has it, save tokens and events", async (context) => {

@@ -4,6 +4,7 @@
  */
 import { Memory } from "@startlist/core"
 import { DeliveryStore } from "@startlist/core/Delivery"
+import { User } from "@startlist/core/User"
 import type { Startlist } from "@startlist/embed"
 import * as Layered from "@startlist/embed/Layered"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"
@@ -11,6 +12,7 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { type Block, parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as ControlPlane from "./internal/ControlPlane.ts"
 import { deliveryFaults, type Fake, InvalidControl, responseFaults, type Who } from "./internal/Controls.ts"
@@ -65,6 +67,17 @@ const checkOptions = Check.object<Options>({
   allow: someTexts,
   signsBy: Check.oneOf("machine", "fake")
 })
+
+/** Refuses a user whom the service could not use. */
+const checkUser = ({ email, firstName = "", lastName = "", role }: Omit<Startlist.User, "id">): void => {
+  const require = <A>(schema: Schema.Schema<A>, value: unknown, field: string, message: string) => {
+    if (!Schema.is(schema)(value)) throw new InvalidControl(field, message)
+  }
+  require(User.fields.role, role, "role", `must be one of ${User.fields.role.literals.join(", ")}`)
+  require(User.fields.email, email, "email", "must be an e-mail address of at most 254 characters")
+  require(User.fields.firstName, firstName, "first_name", "must be text of at most 200 characters")
+  require(User.fields.lastName, lastName, "last_name", "must be text of at most 200 characters")
+}
 
 const blockOf = (cidr: string): Block =>
   Option.getOrThrowWith(
@@ -162,6 +175,7 @@ export const start = async (options: Options = {}): Promise<Fake> => {
     application,
     users: people.all,
     addUser: (user) => {
+      checkUser(user)
       if (people.named(user.email) !== undefined) throw new InvalidControl("email", "another user has this address")
       return people.add(user)
     },

@@ -21,22 +21,26 @@ afterEach(async () => {
 
 const receive = (): Promise<Receiver> => Effect.runPromise(Scope.extend(makeReceiver, scope))
 
-const authorizationUrl = () =>
+const authorizationUrl = ({ clientId } = fake.application) =>
   `${fake.url}/oauth/authorize?${new URLSearchParams({
-    client_id: String(fake.application.clientId),
+    client_id: String(clientId),
     redirect_uri: redirectUri,
     response_type: "code",
     scope: "profile:read read",
     state: "s"
   })}`
 
-const ask = (parameters: Record<string, string>, headers: Record<string, string> = {}) =>
+const ask = (
+  parameters: Record<string, string>,
+  headers: Record<string, string> = {},
+  { clientId, clientSecret } = fake.application
+) =>
   fetch(`${fake.url}/oauth/token`, {
     method: "POST",
     headers,
     body: new URLSearchParams({
-      client_id: String(fake.application.clientId),
-      client_secret: fake.application.clientSecret,
+      client_id: String(clientId),
+      client_secret: clientSecret,
       ...parameters
     })
   })
@@ -46,9 +50,10 @@ interface Tokens {
   readonly refresh_token: string
 }
 
-const tokensOf = async (user: string): Promise<Tokens> => {
-  const back = new URL(await fake.consent(authorizationUrl(), user))
-  const response = await ask({ grant_type: "authorization_code", code: back.searchParams.get("code") ?? "" })
+const tokensOf = async (user: string, application = fake.application): Promise<Tokens> => {
+  const back = new URL(await fake.consent(authorizationUrl(application), user))
+  const code = back.searchParams.get("code") ?? ""
+  const response = await ask({ grant_type: "authorization_code", code }, {}, application)
   expect(response.status).toBe(200)
   return await response.json()
 }
@@ -59,10 +64,10 @@ const refresh = ({ refresh_token }: Tokens, key?: string) =>
 const athlete = async ({ access_token }: Tokens): Promise<number> =>
   (await fetch(`${fake.url}/api/v1/athlete`, { headers: { authorization: `Bearer ${access_token}` } })).status
 
-const subscribed = async (receiver: Receiver) => {
-  const { access_token } = await tokensOf("paul@platform.example")
-  await tokensOf("alice@athletes.example")
-  receiver.verify("/callback", fake.application.signingSecret)
+const subscribed = async (receiver: Receiver, application = fake.application) => {
+  const { access_token } = await tokensOf("paul@platform.example", application)
+  await tokensOf("alice@athletes.example", application)
+  receiver.verify("/callback", application.signingSecret)
   const response = await fetch(`${fake.url}/api/v1/webhook_subscription`, {
     method: "POST",
     headers: { authorization: `Bearer ${access_token}`, "content-type": "application/json" },
@@ -176,6 +181,23 @@ describe("a fake", () => {
     await fake.advance("10 minutes")
     expect(receiver.events()).toHaveLength(3)
     expect((await fake.deliveries()).map(({ state }) => state)).toEqual(["exhausted", "delivered", "delivered"])
+  })
+
+  it("disturbs an event for each application that gets it", async () => {
+    const [one, two] = [await receive(), await receive()]
+    const registration = await subscribed(one)
+    await subscribed(two, await fake.addApplication({ name: "Second" }))
+    const count = () => [one.events().length, two.events().length]
+    fake.nextDeliveries("late")
+    await fake.changeRegistration(registration, { comment: "late" })
+    await fake.settle()
+    expect(count()).toEqual([0, 0])
+    await fake.advance("1 minute")
+    expect(count()).toEqual([1, 1])
+    fake.nextDeliveries("twice")
+    await fake.changeRegistration(registration, { comment: "twice" })
+    await fake.settle()
+    expect(count()).toEqual([3, 3])
   })
 
   it("makes every due attempt when time is moved far", async () => {
@@ -354,6 +376,8 @@ describe("the controls over HTTP", () => {
       [422, "POST", "/time", { advance: "-5 minutes" }, "advance"],
       [422, "POST", "/time", { advance: "99999999999999 weeks" }, "at most 36500 days"],
       [422, "POST", "/users", { role: "athlete", email: "alice@athletes.example" }, "another user"],
+      [422, "POST", "/users", { role: "athlete", email: "nobody" }, "email: must be an e-mail address"],
+      [422, "POST", "/users", { role: "athlete", email: "a@b", first_name: "a".repeat(201) }, "first_name: must be"],
       [422, "POST", "/consent", { url: authorizationUrl().replace("/authorize", "/authorise"), user: 2 }, "url"],
       [400, "POST", "/responses", { next: "explode" }, "next"],
       [400, "POST", "/responses", { next: "lost", often: true }, "often"],

@@ -66,16 +66,17 @@ export const makeReceivers = ({ allow, signsAt }: ReceiverOptions): Receivers =>
   const waiting: Array<DeliveryFault> = []
   /** By event. */
   const faults = new Map<string, DeliveryFault | undefined>()
+  /** Events with an attempt, by subscription: the body names it. */
+  const attempted = new Set<string>()
   let running = 0
 
-  /** The fault of this attempt. Chosen at the first attempt of an event, and the same for the others. */
-  const faultOf = (event: string): DeliveryFault | undefined => {
-    if (!faults.has(event)) {
-      const fault = waiting.shift()
-      faults.set(event, fault)
-      return fault
-    }
-    return faults.get(event) === "never" ? "never" : undefined
+  /** The fault of this attempt. Chosen at the first attempt of an event, and the same for each application. */
+  const faultOf = ({ body, id }: Post): DeliveryFault | undefined => {
+    if (!faults.has(id)) faults.set(id, waiting.shift())
+    const fault = faults.get(id)
+    const isFirst = !attempted.has(`${id} ${body}`)
+    attempted.add(`${id} ${body}`)
+    return isFirst || fault === "never" ? fault : undefined
   }
 
   const layer = Layer.map(
@@ -89,7 +90,7 @@ export const makeReceivers = ({ allow, signsAt }: ReceiverOptions): Receivers =>
         deliver: (post) =>
           Effect.suspend(() => {
             running++
-            switch (faultOf(post.id)) {
+            switch (faultOf(post)) {
               case "twice":
                 return Effect.zipRight(deliver(post), deliver(post))
               case "late":

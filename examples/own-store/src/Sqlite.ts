@@ -67,6 +67,12 @@ export const isErased = ({ all }: Sql, user: number): boolean =>
 /** Runs `steps` in one transaction. Every method of a store is one call, so it is atomic. */
 export type Atomically = <A>(steps: (sql: Sql) => A) => Effect.Effect<A, Store.StoreError>
 
+/** The driver blocks the thread. Between two transactions, requests and timers have their turn. */
+const turn = Effect.async<void>((resume) => {
+  const immediate = setImmediate(() => resume(Effect.void))
+  return Effect.sync(() => clearImmediate(immediate))
+})
+
 /** Opens a database and makes its tables. It is closed with the scope. */
 export const open = (filename: string, schema: string) =>
   Effect.gen(function*() {
@@ -76,20 +82,23 @@ export const open = (filename: string, schema: string) =>
     )
     const sql = makeSql(database)
     const atomically: Atomically = (steps) =>
-      Effect.try({
-        try: () => {
-          database.exec("begin immediate")
-          try {
-            const answer = steps(sql)
-            database.exec("commit")
-            return answer
-          } catch (cause) {
-            if (database.inTransaction) database.exec("rollback")
-            throw cause
-          }
-        },
-        catch: (cause) => new Store.StoreError({ cause })
-      })
+      Effect.zipRight(
+        turn,
+        Effect.try({
+          try: () => {
+            database.exec("begin immediate")
+            try {
+              const answer = steps(sql)
+              database.exec("commit")
+              return answer
+            } catch (cause) {
+              if (database.inTransaction) database.exec("rollback")
+              throw cause
+            }
+          },
+          catch: (cause) => new Store.StoreError({ cause })
+        })
+      )
     yield* Effect.try({ try: () => database.exec(schema), catch: (cause) => new Store.StoreError({ cause }) })
     return atomically
   })

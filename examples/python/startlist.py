@@ -18,6 +18,11 @@ def connect(path):
     return database
 
 
+def are_equal(given, known):
+    """Compares in constant time. A stranger may give any characters."""
+    return hmac.compare_digest(given.encode(), known.encode())
+
+
 def start_authorization(scope="profile:read read"):
     """Returns the address for the browser, and the values to store in the user's session."""
     state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
@@ -52,7 +57,7 @@ def ask_for_tokens(key, **parameters):
 def finish_authorization(back, state, verifier):
     """Exchanges the code. `back` is the address to which the browser was sent."""
     answer = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(back).query))
-    if not hmac.compare_digest(answer.get("state", ""), state):
+    if not are_equal(answer.get("state", ""), state):
         raise Refused("this redirect does not belong to this session")
     if "code" not in answer:
         raise Refused(answer.get("error"))
@@ -116,12 +121,12 @@ def subscribe(token, callback_url, verify_token):
 
 def is_authentic(headers, body, signing_secret):
     timestamp = headers.get("webhook-timestamp", "")
-    if not timestamp.isdecimal() or abs(time.time() - int(timestamp)) > 300:
+    if not timestamp.isdecimal() or len(timestamp) > 12 or abs(time.time() - int(timestamp)) > 300:
         return False
     key = base64.b64decode(signing_secret.removeprefix("whsec_"))
     signed = f"{headers.get('webhook-id')}.{timestamp}.".encode() + body
     expected = "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
-    return any(hmac.compare_digest(one, expected) for one in headers.get("webhook-signature", "").split())
+    return any(are_equal(one, expected) for one in headers.get("webhook-signature", "").split())
 
 
 def process(database, handle):
@@ -140,6 +145,7 @@ class Callback(BaseHTTPRequestHandler):
     """For http.server.ThreadingHTTPServer. Set the three attributes before you start it."""
 
     path_to_database = verify_token = signing_secret = ""
+    timeout = 10  # seconds to wait for a part of a request: a stranger who sends nothing must not keep a thread
 
     def answer(self, status, body=b"", content_type="application/json"):
         self.send_response(status)
@@ -150,12 +156,16 @@ class Callback(BaseHTTPRequestHandler):
 
     def do_GET(self):
         asked = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query))
-        if not hmac.compare_digest(asked.get("hub.verify_token", ""), self.verify_token):
+        if not are_equal(asked.get("hub.verify_token", ""), self.verify_token):
             return self.answer(403)
         self.answer(200, json.dumps({"hub.challenge": asked.get("hub.challenge")}).encode())
 
     def do_POST(self):
-        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or len(length) > 7 or int(length) > 1_048_576:  # anybody can send a body: read no endless one
+            self.close_connection = True
+            return self.answer(413)
+        body = self.rfile.read(int(length))
         if not is_authentic(self.headers, body, self.signing_secret):
             return self.answer(401)
         event = json.loads(body)

@@ -11,7 +11,7 @@ interface Environment {
 export const make = (startlist: Startlist.Startlist): Hono<Environment> => {
   const app = new Hono<Environment>()
 
-  // In Next, this is the handler of `app/connect/[...path]/route.ts`, exported as `GET`, `POST` and `DELETE`:
+  // In Next, this is the handler of `app/connect/[...path]/route.ts`, exported as `GET`, `POST`, `DELETE` and `OPTIONS`:
   // `(request) => startlist.handler(request)`.
   const connect = ({ env, req }: Context<Environment>) =>
     startlist.handler(req.raw, { address: env.incoming.socket.remoteAddress })

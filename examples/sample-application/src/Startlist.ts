@@ -79,7 +79,7 @@ export const make = (settings: Settings): Startlist => {
     clientSecret: settings.clientSecret,
     redirectUri: `${settings.publicUrl}/callback`
   })
-  // In production, use a store in your database: one of those in the package, or your own with two methods.
+  // In production, use a store in your database: one of those in the package, or your own with three methods.
   const store = memoryTokens()
   const tokens = client.tokens(store)
 

@@ -144,7 +144,7 @@ export const requirements: ReadonlyArray<Requirement> = [
     "2.2.1",
     "MUST",
     "the response is 503 if the token may still be valid",
-    "packages/node/test/Outage.test.ts"
+    "packages/node/test/system/Outage.test.ts"
   ),
   notApplicable(
     "2.3",

@@ -8,7 +8,6 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { dictionary } from "@zxcvbn-ts/language-common"
 import { type Fingerprint, Secrets } from "@startlist/core/Secrets"
 import { StoreError, Text } from "@startlist/core/Store"
 import type { User, UserId } from "@startlist/core/User"
@@ -65,22 +64,25 @@ const isText = Schema.is(Text)
 const minLength = 8
 const maxLength = 1000
 
-/** The most common passwords of published leaks, in lower case. Built for the first check. */
-let common: ReadonlySet<string> | undefined
+/** Whether a password is one of the most common ones of published leaks. Their list takes 16 MB once it is loaded. */
+const isCommon = (password: string): Effect.Effect<boolean> =>
+  Effect.map(
+    Effect.promise(() => import("@zxcvbn-ts/language-common")),
+    ({ dictionary }) => dictionary["passwords-common"].includes(password.toLowerCase())
+  )
 
-const isCommon = (password: string): boolean => {
-  common ??= new Set(dictionary["passwords-common"].filter(({ length }) => length >= minLength))
-  return common.has(password.toLowerCase())
+/** Whether a password has a length that the rule allows. */
+export const hasLength = (password: string): boolean => {
+  const { length } = [...password.normalize("NFC")]
+  return length >= minLength && length <= maxLength
 }
 
 /**
  * Whether a new password follows the rule (NIST SP 800-63B §3.1.1.2): a minimum length, and no common password. Stored
  * passwords are not checked.
  */
-export const isAcceptable = (password: string): boolean => {
-  const { length } = [...password.normalize("NFC")]
-  return length >= minLength && length <= maxLength && !isCommon(password)
-}
+export const isAcceptable = (password: string): Effect.Effect<boolean> =>
+  hasLength(password) ? Effect.map(isCommon(password), (isKnown) => !isKnown) : Effect.succeed(false)
 
 /** Message about a password that is not acceptable. */
 export const passwordRule =
@@ -193,7 +195,8 @@ const make = (keys: AccountKeys) =>
       keeping: { readonly except?: Fingerprint } = {}
     ) =>
       Effect.gen(function*() {
-        if (!isText(Redacted.value(next)) || !isAcceptable(Redacted.value(next))) return PasswordChange.Unacceptable()
+        const isAllowed = isText(Redacted.value(next)) && (yield* isAcceptable(Redacted.value(next)))
+        if (!isAllowed) return PasswordChange.Unacceptable()
         const to = yield* toHash(clear(next))
         const isReplaced = yield* store.replacePassword({ id: user.id, from: passwordHash, to, ...keeping })
         return isReplaced ? PasswordChange.Changed({ user }) : PasswordChange.Refused()

@@ -11,12 +11,12 @@ import { HttpConfig } from "@startlist/http/HttpConfig"
 import * as Users from "@startlist/postgres/Users"
 import { type Account, AccountStore, erase, UserNotFound } from "../accounts/AccountStore.ts"
 import * as AuditLog from "../data/AuditLog.ts"
-import { isAcceptable, passwordRule, Registrar } from "../accounts/LocalAccounts.ts"
+import { hasLength, isAcceptable, passwordRule, Registrar } from "../accounts/LocalAccounts.ts"
 import { AuditRecord, showAudit } from "./audit.ts"
 import { defaultLimit, maybe, next, optional, paging, saying, UserId } from "./Input.ts"
 import { findAccount, Granted, grants, grantTexts, showGrant } from "./grants.ts"
 import { command, type Group, operation } from "./Operation.ts"
-import { conflict } from "./OperatorErrors.ts"
+import { badRequest, conflict } from "./OperatorErrors.ts"
 import { RegistrationRecord, showRegistration } from "./registrations.ts"
 
 const UserRecord = Schema.Struct({
@@ -48,11 +48,18 @@ const id = "the id of the user"
 
 const line = "must be text of at most 200 characters on one line, without control characters"
 
-// The inner message is for clients, which check a password before they send it. It must not repeat the value.
+// The inner message is for clients, which check a password before they send it. It must not repeat the value. Whether it
+// is a common one, only the service checks: the list is long.
 const NewPassword = Schema.Redacted(saying(
-  Text.pipe(Schema.filter(isAcceptable, { jsonSchema: { minLength: 8, maxLength: 1000 } })),
+  Text.pipe(Schema.filter(hasLength, { jsonSchema: { minLength: 8, maxLength: 1000 } })),
   passwordRule
 ))
+
+const requireAcceptable = (password: Redacted.Redacted<string>) =>
+  Effect.flatMap(isAcceptable(Redacted.value(password)), (isAllowed) =>
+    isAllowed
+      ? Effect.void
+      : badRequest([{ resource: "Request", field: "password", code: "invalid", message: passwordRule }]))
 
 const createUser = operation({
   request: "POST /users",
@@ -84,6 +91,7 @@ const createUser = operation({
   refuses: [409],
   run: ({ email, first_name = "", last_name = "", password, role }) =>
     Registrar.pipe(
+      Effect.zipLeft(requireAcceptable(password)),
       Effect.flatMap(({ register }) => register({ role, email, firstName: first_name, lastName: last_name }, password)),
       Effect.map((user) => showUser(user)),
       Effect.catchTag("@startlist/postgres/EmailTaken", () =>

@@ -125,6 +125,12 @@ describe("a fake", () => {
     expect((await refresh(tokens)).status).toBe(200)
   })
 
+  it("moves time by a part of a millisecond, and works afterwards", async () => {
+    await fake.advance(1000 / 3)
+    expect(Number.isInteger(fake.now().getTime())).toBe(true)
+    expect(await athlete(await tokensOf("alice@athletes.example"))).toBe(200)
+  })
+
   it("loses a response: the request was processed, and its repeat gets the same response", async () => {
     const tokens = await tokensOf("alice@athletes.example")
     fake.nextResponses({ fault: "lost", path: "/oauth/token" })

@@ -8,7 +8,7 @@ import type { Receivers } from "./Faults.ts"
 
 /** A clock that follows the real time until it is moved. Sleeping fibers wake up when their time has come. */
 export interface MovableClock extends Clock.Clock {
-  /** Moves the time forward to this instant, in milliseconds since 1970. An earlier one changes nothing. */
+  /** Moves the time forward to this instant, in milliseconds since 1970, rounded up. An earlier one changes nothing. */
   readonly moveTo: (millis: number) => void
 }
 
@@ -60,7 +60,7 @@ export const makeClock = (): MovableClock => {
         })
       }),
     moveTo: (millis) => {
-      offset += Math.max(0, millis - now())
+      offset += Math.max(0, Math.ceil(millis) - now())
       for (const sleeper of sleepers) check(sleeper)
     }
   }

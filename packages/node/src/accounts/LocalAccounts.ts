@@ -68,7 +68,8 @@ const maxLength = 1000
 const isCommon = (password: string): Effect.Effect<boolean> =>
   Effect.map(
     Effect.promise(() => import("@zxcvbn-ts/language-common")),
-    ({ dictionary }) => dictionary["passwords-common"].includes(password.toLowerCase())
+    // The bundle of the program has nothing else of a CommonJS module.
+    ({ default: { dictionary } }) => dictionary["passwords-common"].includes(password.toLowerCase())
   )
 
 /** Whether a password has a length that the rule allows. */

@@ -134,10 +134,10 @@ def process(database, handle):
     waiting = database.execute("SELECT id, body, object, sequence FROM events WHERE NOT handled ORDER BY rowid").fetchall()
     for id, body, about, sequence in waiting:
         event = json.loads(body)
-        if event["aspect_type"] == "deleted":
+        if event.get("aspect_type") == "deleted":
             forget(database, event)
         newest = database.execute("SELECT max(sequence) FROM events WHERE handled AND object = ?", (about,)).fetchone()[0]
-        handle(event, newest is not None and sequence < newest)
+        handle(event, None not in (newest, sequence) and sequence < newest)
         database.execute("UPDATE events SET handled = 1 WHERE id = ?", (id,))
 
 
@@ -169,7 +169,8 @@ class Callback(BaseHTTPRequestHandler):
         if not is_authentic(self.headers, body, self.signing_secret):
             return self.answer(401)
         event = json.loads(body)
-        row = (self.headers["webhook-id"], body.decode(), f"{event['object_type']} {event['object_id']}", int(self.headers["startlist-sequence"]))
+        sequence = self.headers.get("startlist-sequence")  # an event that is signed by hand may have none
+        row = (self.headers["webhook-id"], body.decode(), f"{event['object_type']} {event['object_id']}", sequence and int(sequence))
         with contextlib.closing(connect(self.path_to_database)) as database:
             database.execute("INSERT OR IGNORE INTO events (id, body, object, sequence) VALUES (?, ?, ?, ?)", row)
         self.answer(200)

@@ -5,6 +5,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { spawn } from "node:child_process"
+import { createHmac } from "node:crypto"
 import { createServer } from "node:http"
 import { copyFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -111,14 +112,15 @@ const story = async ({ athlete, client, platform, service }: Prepared, module: M
   const { access_token: owner } = await connect(platform)
   await expect(module.subscribe(owner, callbackUrl, "something else")).rejects.toThrow()
   await module.subscribe(owner, callbackUrl, verifyToken)
-  await module.know(await revealSigningSecret(service, client, platform))
+  const signingSecret = await revealSigningSecret(service, client, platform)
+  await module.know(signingSecret)
   const registration = await createRegistration(service, { athlete_id: athlete.id })
   expect(await changeRegistration(service, registration, { registration_status: "validated" })).toBe(200)
   const [[id, body] = ["", ""]] = await eventually(module.events, ({ length }) => length > 0)
   expect(JSON.parse(body)).toMatchObject({ object_id: registration, updates: { registration_status: "validated" } })
 
-  const forge = async (timestamp: string, signature: string, body = "{}") => {
-    const headers = { "webhook-id": "evt_forged", "webhook-timestamp": timestamp, "webhook-signature": signature }
+  const forge = async (timestamp: string, signature: string, body = "{}", id = "evt_forged") => {
+    const headers = { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature }
     // A server may close the connection of a body that it does not read.
     return await fetch(callbackUrl, { method: "POST", headers, body }).then(({ status }) => status, () => 413)
   }
@@ -156,6 +158,13 @@ const story = async ({ athlete, client, platform, service }: Prepared, module: M
     return (await module.accessTokens(athlete.id, 1))[0] ?? null
   }
   await eventually(stored, (token) => token === null)
+
+  // The event of the guide that is signed by hand. It has no sequence.
+  const byHand = `{"object_type":"registration","object_id":${registration}}`
+  const key = Buffer.from(signingSecret.replace("whsec_", ""), "base64")
+  const signed = createHmac("sha256", key).update(`evt_by_hand.${now}.${byHand}`).digest("base64")
+  expect(await forge(now, `v1,${signed}`, byHand, "evt_by_hand")).toBe(200)
+  await module.process()
 
   // A wrong secret of the application must not remove a user's tokens.
   await module.keep(athlete.id, await connect(athlete))

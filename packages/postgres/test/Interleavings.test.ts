@@ -5,6 +5,7 @@ import {
   Delivery,
   DeliveryQueue,
   Grant,
+  PersonalData,
   Registration,
   Registrations,
   Subscription,
@@ -161,6 +162,7 @@ const onPostgres = <A, E>(
     E,
     | TestDatabase.TestDatabase
     | Effect.Effect.Context<typeof told>
+    | PersonalData.PersonalData
     | Registrations.Registrations
     | SqlClient.SqlClient
     | Application.ApplicationStore
@@ -185,6 +187,26 @@ describe("interleaved commits", () => {
       expect(comments(two)).toEqual(["two"])
       yield* overlapping(settle(two), change(id, "three"))
       expect(comments(yield* claim)).toEqual(["three"])
+    })))
+
+  it.live("an event of a server's own registration that is queued during an erasure does not block later ones", () =>
+    onPostgres(Effect.gen(function*() {
+      const { registration: { parties } } = yield* told
+      const own = Registration.RegistrationId.make(77)
+      const { notify } = yield* Registrations.Registrations
+      const report = (comment: string) =>
+        notify({ id: own, parties, updates: { ...Registration.emptyUpdates, comment } })
+      const { erase } = yield* PersonalData.PersonalData
+      // The audience is that of another party.
+      const erased = User.UserId.make(2)
+      yield* report("before")
+      yield* overlapping(report("meanwhile"), erase(erased, [own]))
+      yield* report("after")
+      for (let left = ["meanwhile", "after"]; left.length > 0; left = left.slice(1)) {
+        const claimed = yield* claim
+        expect(comments(claimed)).toEqual(left.slice(0, 1))
+        yield* settle(claimed)
+      }
     })))
 
   it.live("events that are saved while their subscription is removed are cancelled or never queued", () =>

@@ -37,10 +37,9 @@ import {
   eventTypes,
   insertDeliveries,
   orderingColumns,
-  orderingTypes,
   outbox,
   outgoingParameter,
-  promoteText
+  promoteStatement
 } from "./queue.ts"
 import { notLogged } from "./deliveryStore.ts"
 
@@ -83,7 +82,6 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
     text: `UPDATE ${p}deliveries SET claims = 0
       WHERE id = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($1::json))) AND claim_token = $2::text`
   }
-  const key = orderingColumns.filter((name) => name !== "id").join(", ")
   const ours = dialect.ofApplication("$1")
   // Newest first, so that the rest of an ordering key has its head. Rows are locked in the same order as by settling.
   const cancel = {
@@ -98,20 +96,7 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
       ))
       RETURNING ${orderingColumns.join(", ")}`
   }
-  // In a later snapshot, which has deliveries that were queued behind a head during its cancellation. For the first of each
-  // ordering key: each lookup walks through all that were cancelled after it.
-  const promote = {
-    name: `${p}delivery_promote`,
-    text: promoteText(
-      dialect,
-      `(
-        SELECT DISTINCT ON (${key}) ${
-        orderingColumns.join(", ")
-      } FROM json_to_recordset($1::json) AS c(${orderingTypes})
-        ORDER BY ${key}, id
-      ) e`
-    )
-  }
+  const promote = promoteStatement(dialect)
   const holdDelivery = {
     name: `${p}delivery_hold`,
     text: `SELECT id FROM ${p}deliveries WHERE id = $1::bigint AND application_id = $2::bigint FOR NO KEY UPDATE`

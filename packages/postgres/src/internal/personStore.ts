@@ -9,6 +9,7 @@ import { emptyUpdates } from "@startlist/core/Registration"
 import { Conflict } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import type { Database, Statement } from "../Database.ts"
+import { orderingColumns, promoteStatement } from "./queue.ts"
 import { type Int8, millisOf } from "./rows.ts"
 
 /** Locks the rows of these users, if they are not erased. `users` is a query of `user_id`. Returns their identifiers. */
@@ -71,8 +72,9 @@ export const make = (
     "clear_deliveries",
     `UPDATE ${p}deliveries SET updates = NULL, attempts = NULL, claim_token = NULL, lease_ends = NULL,
         state = CASE state WHEN 'p' THEN 'c' ELSE state END, ended_at = coalesce(ended_at, $2::bigint)
-      WHERE ${dialect.inOrder("deliveries", isAbout)}`
+      WHERE ${dialect.inOrder("deliveries", isAbout)} RETURNING ${orderingColumns.join(", ")}`
   )
+  const promote = promoteStatement(dialect)
   const isOf = ({ applicationId, version }: Grant) => ({ grant }: { readonly grant: Grant }): boolean =>
     grant.applicationId === applicationId && grant.version === version + 1
 
@@ -97,7 +99,9 @@ export const make = (
         const ids = [...registrationIds, ...rows.map(({ id }) => Number(id))]
         if (ids.length === 0) return
         yield* query(excludeCopies(p), [])
-        yield* query(clearDeliveries, [JSON.stringify(ids), millisOf(at)])
+        const cleared = yield* query(clearDeliveries, [JSON.stringify(ids), millisOf(at)])
+        // A server may report one of its own registrations at this moment, behind a delivery that is cancelled here.
+        if (cleared.length > 0) yield* query(promote, [JSON.stringify(cleared)])
       }))
   }
 }

@@ -21,7 +21,7 @@
  */
 import type { ClaimRequest } from "@startlist/core/DeliveryQueue"
 import type { Outgoing } from "@startlist/core/Event"
-import type { Parameter } from "./statement.ts"
+import type { Parameter, Statement } from "./statement.ts"
 import { eventColumns, fromEvent, millisOf } from "./rows.ts"
 import type { Dialect } from "./dialect/Dialect.ts"
 
@@ -140,6 +140,25 @@ export const promoteText = ({ next, prefix }: Dialect, ended: string): string =>
   FROM (${next(ended)}
   ) i
   WHERE d.id = i.id AND d.application_id = i.application_id AND NOT d.head`
+
+/**
+ * The same as a statement, after a cancellation in its transaction. Its parameter is what was cancelled, as JSON. Only this
+ * later snapshot has deliveries that were queued behind a head during its cancellation. For the first of each ordering
+ * key: each lookup walks through all that were cancelled after it.
+ */
+export const promoteStatement = (dialect: Dialect): Statement => {
+  const key = orderingColumns.filter((name) => name !== "id").join(", ")
+  return {
+    name: `${dialect.prefix}delivery_promote`,
+    text: promoteText(
+      dialect,
+      `(
+        SELECT DISTINCT ON (${key}) ${orderingColumns.join(", ")}
+        FROM json_to_recordset($1::json) AS c(${orderingTypes}) ORDER BY ${key}, id
+      ) e`
+    )
+  }
+}
 
 /**
  * Two statements in one transaction: only a later snapshot has deliveries that were queued while the first statement

@@ -13,7 +13,7 @@ import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { type Change, GrantStore } from "./Grant.ts"
 import { ImportStore } from "./ImportStore.ts"
 import { cancel, type Enqueue, makeDeliveries } from "./internal/memoryDeliveries.ts"
-import { compareAndSet, isActive, makeState, newestFirst, saving, type State, wake } from "./internal/memoryState.ts"
+import { compareAndSet, isActive, makeState, saving, type State, wake } from "./internal/memoryState.ts"
 import { PersonStore } from "./PersonalData.ts"
 import { emptyUpdates, RegistrationId, RegistrationStore } from "./Registration.ts"
 import { Conflict } from "./Store.ts"
@@ -21,13 +21,17 @@ import type { Stores } from "./Services.ts"
 import { AlreadySubscribed, type Subscription, SubscriptionId, SubscriptionStore } from "./Subscription.ts"
 import { UserErased, type UserId } from "./User.ts"
 
+/** By identifier: an import may insert a smaller one later. */
+const byNewestId = <A extends { readonly id: number }>(records: ReadonlyMap<A["id"], A>): ReadonlyArray<A> =>
+  [...records.values()].sort((a, b) => b.id - a.id)
+
 const makeApplicationStore = (
   { applications, erased, firstSecrets, hints, lastIds, signingSecrets }: State
 ): ApplicationStore.Service => ({
   find: (id) => Effect.sync(() => Option.fromNullable(applications.get(id))),
   list: ({ after, limit, owner }) =>
     Effect.sync(() =>
-      newestFirst(applications)
+      byNewestId(applications)
         .filter(({ state }) => state !== "ended")
         .filter((application) => Option.isNone(owner) || application.ownerId === owner.value)
         .filter((application) => Option.isNone(after) || application.id < after.value)
@@ -64,7 +68,7 @@ const makeSubscriptionStore = (state: State): SubscriptionStore.Service => {
     findByApplication: (id) => Effect.sync(() => Option.fromNullable(subscriptionOf(state, id))),
     list: ({ after, limit }) =>
       Effect.sync(() =>
-        newestFirst(subscriptions).filter(({ id }) => Option.isNone(after) || id < after.value).slice(0, limit)
+        byNewestId(subscriptions).filter(({ id }) => Option.isNone(after) || id < after.value).slice(0, limit)
       ),
     insert: (subscription) =>
       Effect.suspend((): ReturnType<SubscriptionStore.Service["insert"]> => {
@@ -145,7 +149,8 @@ const makeRegistrationStore = (
 
 const makePersonStore = (state: State, enqueue: Enqueue): PersonStore.Service => {
   const { applications, deliveries, erased, grants, importedTokens, registrations } = state
-  const registrationsOf = (id: UserId) => [...registrations.values()].filter(({ parties }) => parties.athleteId === id)
+  const registrationsOf = (id: UserId) =>
+    byNewestId(registrations).filter(({ parties }) => parties.athleteId === id).reverse()
   return {
     isErased: (id) => Effect.sync(() => erased.has(id)),
     registrations: (id) => Effect.sync(() => registrationsOf(id)),

@@ -273,6 +273,38 @@ const storeLaws: ReadonlyArray<Suite.Law<Stores>> = [
     same(next.id > id, true, "the next subscription")
     yield* f.subscriptions.remove(next.id, at(1))
   }),
+  storeLaw("lists have imported records in the order of their identifiers, whenever they came", function*(f, store) {
+    const [base, owner, athlete] = [yield* f.application(), yield* f.user("platform"), yield* f.user()]
+    const registration = yield* f.registration(athlete)
+    const id = yield* number
+    for (const n of [2, 3, 1]) {
+      const application = { ...base, id: ApplicationId.make(id + n), ownerId: owner.id }
+      yield* store.insertApplication(application, Redacted.make(f.name("whsec")))
+      yield* store.insertRegistration({ ...registration, id: RegistrationId.make(id + n) })
+      yield* store.insertSubscription({
+        id: SubscriptionId.make(id + n),
+        version: 1,
+        applicationId: application.id,
+        callbackUrl: "https://app.example.test/hook",
+        paused: false,
+        pausedByOperator: false,
+        createdAt: at(0),
+        updatedAt: at(0)
+      }, Option.none())
+    }
+    const placesOf = (found: ReadonlyArray<{ readonly id: number }>) => found.map((one) => one.id - id)
+    const applications = (after: Option.Option<ApplicationId>) =>
+      Effect.map(f.applications.list({ owner: Option.some(owner.id), after, limit: 2 }), placesOf)
+    same(yield* applications(Option.none()), [3, 2], "applications")
+    same(yield* applications(Option.some(ApplicationId.make(id + 2))), [1], "the next applications")
+    const subscriptions = (after: number) =>
+      Effect.map(f.subscriptions.list({ after: Option.some(SubscriptionId.make(id + after)), limit: 2 }), placesOf)
+    same(yield* subscriptions(4), [3, 2], "subscriptions")
+    same((yield* subscriptions(2))[0], 1, "the next subscription")
+    const registrations = yield* f.persons.registrations(athlete.id)
+    same(placesOf(registrations.filter((one) => one.id !== registration.id)), [1, 2, 3], "registrations")
+    for (const n of [1, 2, 3]) yield* f.subscriptions.remove(SubscriptionId.make(id + n), at(1))
+  }),
   storeLaw(
     "tokens are imported with their grant or not at all, stay as they are, and go with their end or user",
     function*(

@@ -32,7 +32,7 @@ import { Policy } from "./Policy.ts"
 import { RegistrationStore } from "./Registration.ts"
 import { Fingerprint, Secrets, shortened } from "./Secrets.ts"
 import { type StoreError, unsafeBrand, untilSaved } from "./Store.ts"
-import { SubscriptionStore } from "./Subscription.ts"
+import { SubscriptionId, SubscriptionStore } from "./Subscription.ts"
 import { isOver } from "./Token.ts"
 import { type Role, type UserId, UserStore } from "./User.ts"
 
@@ -105,6 +105,8 @@ export const make = ({ dryRun = false }: { readonly dryRun?: boolean } = {}) =>
     const users = yield* UserStore
     /** Applications that a dry run would have added. */
     const planned = new Map<ApplicationId, Application>()
+    /** Identifiers of refused applications that are those of others here. What names them is not meant for these. */
+    const mistaken = new Set<ApplicationId>()
 
     const saving = <A, E>(outcome: Outcome, save: Effect.Effect<A, E>): Effect.Effect<Outcome, E> =>
       dryRun ? Effect.succeed(outcome) : Effect.as(save, outcome)
@@ -113,6 +115,7 @@ export const make = ({ dryRun = false }: { readonly dryRun?: boolean } = {}) =>
       dryRun ? Effect.succeed("added") : Effect.map(insert, (isInserted) => isInserted ? "added" : "unchanged")
 
     const findApplication = Effect.fnUntraced(function*(id: ApplicationId) {
+      if (mistaken.has(id)) return yield* refuse(`client_id: ${id} is another application`)
       const found = Option.orElse(yield* applications.find(id), () => Option.fromNullable(planned.get(id)))
       if (Option.isNone(found)) return yield* refuse(`client_id: there is no application ${id}`)
       return found.value
@@ -141,12 +144,13 @@ export const make = ({ dryRun = false }: { readonly dryRun?: boolean } = {}) =>
     const addApplication = Effect.fnUntraced(function*(record: typeof ApplicationRecord.Type) {
       const { client_id: id, created_at: createdAt, name, owner_id: ownerId, redirect_uris: redirectUris } = record
       const present = yield* applications.find(id)
+      mistaken.delete(id)
       if (Option.isSome(present)) {
-        return present.value.createdAt.epochMillis === createdAt.epochMillis
-          ? "unchanged"
-          : yield* refuse(
-            `client_id: ${id} is another application, created at ${DateTime.formatIso(present.value.createdAt)}`
-          )
+        if (present.value.createdAt.epochMillis === createdAt.epochMillis) return "unchanged"
+        mistaken.add(id)
+        return yield* refuse(
+          `client_id: ${id} is another application, created at ${DateTime.formatIso(present.value.createdAt)}`
+        )
       }
       const problem = ApplicationName.problemOf(name, platform.name)
       if (Option.isSome(problem)) return yield* refuse(`name: ${problem.value}`)
@@ -252,6 +256,11 @@ export const make = ({ dryRun = false }: { readonly dryRun?: boolean } = {}) =>
         return present.value.id === id
           ? "unchanged"
           : yield* refuse(`client_id: the application ${applicationId} has another subscription, ${present.value.id}`)
+      }
+      const before = Option.some(unsafeBrand(SubscriptionId, id + 1))
+      const [holder] = yield* subscriptions.list({ after: before, limit: 1 })
+      if (holder?.id === id) {
+        return yield* refuse(`id: ${id} is the subscription of another application, ${holder.applicationId}`)
       }
       const updatedAt = record.updated_at ?? createdAt
       const subscription = { id, version: 1, applicationId, callbackUrl, createdAt, updatedAt }

@@ -11,7 +11,8 @@ import { PersonalData } from "@startlist/core/PersonalData"
 import { RegistrationId } from "@startlist/core/Registration"
 import { Secrets } from "@startlist/core/Secrets"
 import * as Services from "@startlist/core/Services"
-import { SubscriptionId } from "@startlist/core/Subscription"
+import { SubscriptionId, SubscriptionStore } from "@startlist/core/Subscription"
+import { Subscriptions } from "@startlist/core/Subscriptions"
 import { UserId, UserStore } from "@startlist/core/User"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -119,6 +120,14 @@ const ofServices = <E>(
   check: (former: Former) => Effect.Effect<unknown, E, Provided>
 ): Suite.Law<Stores> => Suite.law(name, () => Effect.provide(Effect.flatMap(makeFormer, check), services))
 
+const subscriptionOf = (clientId: ApplicationId, id: number, createdAt: DateTime.Utc) => ({
+  kind: "subscription" as const,
+  id: SubscriptionId.make(id),
+  client_id: clientId,
+  callback_url: "https://app.example.test/hook",
+  created_at: createdAt
+})
+
 const success = "success"
 const refused = ["@startlist/core/InvalidGrant", "@startlist/core/InvalidToken"]
 
@@ -199,6 +208,34 @@ const serviceLaws: ReadonlyArray<Suite.Law<Stores>> = [
         }
         same([yield* add(latest), yield* add({ ...grant, revoked: true })], ["unchanged", "unchanged"])
         same(yield* tagOf(Effect.flatMap(OAuth, (oauth) => oauth.authenticate(accessToken))), success, "the new token")
+      })
+  ),
+  ofServices(
+    "what names a refused application is refused: its identifier is that of another one here",
+    ({ add, application, grant, now }) =>
+      Effect.gen(function*() {
+        const clientId = application.client_id
+        const ofAnother = { ...grant, user_id: UserId.make(grant.user_id + 2) }
+        const subscription = subscriptionOf(clientId, yield* number, now)
+        for (const record of [{ ...application, created_at: now }, ofAnother, subscription]) {
+          same(yield* tagOf(add(record)), "@startlist/core/ImportRefused", record.kind)
+        }
+        const { findByApplication } = yield* SubscriptionStore
+        same(yield* findByApplication(clientId), Option.none(), "the subscription of the other application")
+        same([yield* add(application), yield* add(ofAnother)], ["unchanged", "added"], "the right application")
+      })
+  ),
+  ofServices(
+    "a subscription is imported once, and refused if another application has its identifier",
+    ({ add, application, now }) =>
+      Effect.gen(function*() {
+        const other = ApplicationId.make(yield* number)
+        same(yield* add({ ...application, client_id: other }), "added", "another application")
+        const subscription = subscriptionOf(application.client_id, yield* number, now)
+        same([yield* add(subscription), yield* add(subscription)], ["added", "unchanged"])
+        same(yield* tagOf(add({ ...subscription, client_id: other })), "@startlist/core/ImportRefused")
+        yield* Effect.flatMap(Subscriptions, ({ end }) => end(application.client_id, Option.none()))
+        same(yield* add(subscription), "unchanged", "after its end")
       })
   ),
   ends(

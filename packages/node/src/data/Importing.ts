@@ -53,7 +53,11 @@ export interface Options extends Pick<ImportRecord.LinesOptions<never>, "onRefus
 
 const refuse = (message: string) => new ImportRecord.ImportRefused({ message })
 
-const makeAddUser = (dryRun: boolean, planned: Map<number, UserRecord>) =>
+/** Fields that name a user. */
+const userFields = new Set(["owner_id", "user_id", "athlete_id", "organizer_id", "club_id", "platform_user_id"])
+
+/** `mistaken`: the identifiers of refused users that are those of others here. What names them is not meant for these. */
+const makeAddUser = (dryRun: boolean, planned: Map<number, UserRecord>, mistaken: Set<unknown>) =>
   Effect.gen(function*() {
     const accounts = yield* AccountStore
     const persons = yield* PersonStore
@@ -63,10 +67,11 @@ const makeAddUser = (dryRun: boolean, planned: Map<number, UserRecord>) =>
         const { disabled, email, first_name, id, last_name, password_hash, role } = record
         if (yield* persons.isErased(id)) return "unchanged"
         const present = yield* users.find(id)
+        mistaken.delete(id)
         if (Option.isSome(present)) {
-          return present.value.email.toLowerCase() === email.toLowerCase()
-            ? "unchanged"
-            : yield* refuse(`id: ${id} is another user`)
+          if (present.value.email.toLowerCase() === email.toLowerCase()) return "unchanged"
+          mistaken.add(id)
+          return yield* refuse(`id: ${id} is another user`)
         }
         const problem = password_hash == null ? Option.none() : ForeignHash.problem(password_hash)
         if (Option.isSome(problem)) return yield* refuse(`password_hash: ${problem.value}`)
@@ -166,12 +171,17 @@ const audited = <A, E, R>(
 export const run = ({ concurrency, dryRun, file, onProgress, onRefused }: Options) =>
   Effect.gen(function*() {
     const planned = new Map<number, UserRecord>()
-    const addUser = yield* makeAddUser(dryRun, planned)
+    const mistaken = new Set<unknown>()
+    const addUser = yield* makeAddUser(dryRun, planned, mistaken)
     const { add } = yield* Effect.provideService(
       Import.make({ dryRun }),
       UserStore,
       withPlanned(yield* UserStore, planned)
     )
+    const addOther = (record: ImportRecord.Record) => {
+      const wrong = Object.entries(record).find(([field, value]) => userFields.has(field) && mistaken.has(value))
+      return wrong === undefined ? add(record) : refuse(`${wrong[0]}: ${wrong[1]} is another user`)
+    }
     let refused = 0
     let done = 0
     const lines = ImportRecord.makeLines<ImportRecord.Record | UserRecord>({
@@ -179,7 +189,7 @@ export const run = ({ concurrency, dryRun, file, onProgress, onRefused }: Option
       passes,
       add: (record) =>
         Effect.zipLeft(
-          record.kind === "user" ? addUser(record) : add(record),
+          record.kind === "user" ? addUser(record) : addOther(record),
           Effect.suspend(() => onProgress(++done))
         ),
       onRefused: (line) =>

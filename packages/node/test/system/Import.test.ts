@@ -96,8 +96,21 @@ layer(TestDatabase.layerEmpty)("startlist import", (it) => {
             grant: { added: 0, updated: 0, unchanged: users.length },
             subscription: { added: 0, unchanged: 1 }
           })
+          // Users and applications of these numbers are others here: nothing of their namesakes is theirs.
+          const [first] = users
+          const later = { kind: "grant", client_id: client.client_id, user_id: first, scope: "read", granted_at: day }
+          const theirs = { ...later, refresh_token: { hash: sha256("theirs"), issued_at: "2026-02-01T00:00:00Z" } }
+          const namesake = { kind: "user", id: first, role: "athlete", email: "namesake@example.test" }
+          const other = join(DATA_DIR, "other.jsonl")
+          write(other, [namesake, theirs].map((record) => JSON.stringify(record)))
+          for (const args of [["--dry-run"], []]) {
+            const mistaken = await runStartlist(["import", other, ...args], environment)
+            expect(mistaken.stderr).toContain(`line 1: id: ${first} is another user`)
+            expect(mistaken.stderr).toContain(`line 2: user_id: ${first} is another user`)
+          }
           const { body } = await operate(node, "GET", "/audit?action=import")
           expect(body.entries).toMatchObject([
+            { outcome: "refused" },
             {
               actor: { type: "operator" },
               outcome: "success",

@@ -104,7 +104,7 @@ export declare namespace ApplicationStore {
     ) => Effect.Effect<Application, Conflict | UserErased | StoreError>
     /** Saves `next` over version `next.version - 1`. `Conflict` also if its owner was erased, unless it has ended. */
     readonly save: (next: Application) => Effect.Effect<void, Conflict | StoreError>
-    /** The signing secrets of an application, none once it has ended. */
+    /** The signing secrets of an application, also once it has ended. */
     readonly findSigningSecrets: (id: ApplicationId) => Effect.Effect<Option.Option<SigningSecrets>, StoreError>
     /** Saves `next` over version `next.version - 1`. */
     readonly saveSigningSecrets: (next: SigningSecrets) => Effect.Effect<void, Conflict | StoreError>

@@ -68,8 +68,8 @@ export declare namespace OAuth {
       user: User
     ) => Effect.Effect<Redacted.Redacted<string>, Authorization.RoleMismatch | UserErased | StoreError>
     /**
-     * The application revokes its access to this token's user, whom it returns (requirements §4.4). An unknown or
-     * expired token, or one of an earlier grant or another application, has no effect (RFC 7009 §2.2).
+     * The application revokes its access to this token's user, whom it returns (requirements §4.4). An unknown token, an
+     * expired access token, or one of an earlier grant or another application, has no effect (RFC 7009 §2.2).
      */
     readonly revoke: <E = never>(
       client: ClientCredentials<E>,

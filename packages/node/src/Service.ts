@@ -222,9 +222,11 @@ const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnList
       site
     )
     if (Option.isSome(configuration.otlp.metrics)) yield* Effect.fork(sample)
+    // With a clock that is ahead, a purge would remove what must be kept.
+    const purges = Retention.repeatedly(purge(configuration.auditRetention))
     const work = [
       ...(roles.has("worker") ? [yield* Effect.fork(clock.whileItAgrees(Worker.run))] : []),
-      ...(process.purges ? [yield* Effect.fork(Retention.repeatedly(purge(configuration.auditRetention)))] : [])
+      ...(process.purges ? [yield* Effect.fork(clock.whileItAgrees(purges))] : [])
     ]
     const { description } = yield* DatabaseHealth
     yield* process.announce(startLine(configuration, url, description))

@@ -8,12 +8,12 @@
  * - SIGHUP replaces all, one after the other, with the program on the disk.
  */
 import cluster from "node:cluster"
-import type { Worker } from "node:cluster"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
@@ -31,20 +31,16 @@ import { hangUps, nameVariable } from "./Member.ts"
 /** A process did not start. The message is empty if the process has printed the reason itself. */
 export class NotStarted extends Data.TaggedError("@startlist/node/NotStarted")<{ readonly message: string }> {}
 
-interface Ended {
-  readonly status: number
-  readonly signal: string | null
-}
-
 interface Child {
-  readonly worker: Worker
   readonly link: Link.Link
+  readonly kill: (signal: "SIGTERM" | "SIGKILL") => void
   readonly startedAt: number
   /** Whether it was killed because it did not answer. */
   hung: boolean
   /** Its start line, once it serves. */
   readonly ready: Deferred.Deferred<string, NotStarted>
-  readonly ended: Deferred.Deferred<Ended>
+  /** The signal or status with which it has ended, or why it could not be started. */
+  readonly ended: Deferred.Deferred<string>
 }
 
 /** Metrics of one place of a node, which its successive processes share. */
@@ -98,7 +94,7 @@ interface Place {
 type Vacancy = Omit<Place, "child">
 
 /** Starts a process in a place. */
-type StartIn = (place: Vacancy) => Effect.Effect<Child, never, Scope.Scope>
+type StartIn = (place: Vacancy) => Effect.Effect<Child, NotStarted, Scope.Scope>
 
 type Answer = (question: unknown) => Effect.Effect<unknown, unknown>
 
@@ -114,7 +110,8 @@ const retirement = Duration.seconds(90)
 /** Timeout in milliseconds for the metrics of a process. */
 const metricsPatience = 3000
 
-const describe = ({ signal, status }: Ended): string => signal ?? `status ${status}`
+const notStarted = (error: unknown) =>
+  new NotStarted({ message: `a process cannot be started: ${error instanceof Error ? error.message : String(error)}` })
 
 const decodeQuestion = Schema.decodeUnknown(Link.Question)
 const decodePage = Schema.decodeUnknown(Link.Page)
@@ -144,16 +141,19 @@ const watch = (child: Child, { metrics, name }: Vacancy) =>
     if (yield* Deferred.isDone(child.ended)) return
     yield* Effect.logError(`process ${name} does not answer and is killed`)
     child.hung = true
-    child.worker.process.kill("SIGKILL")
+    child.kill("SIGKILL")
   }).pipe(Effect.catchTag("@startlist/node/NotStarted", () => Effect.void))
 
-const start = (all: Set<Child>, answer: Answer, place: Vacancy): Effect.Effect<Child, never, Scope.Scope> =>
+const start = (all: Set<Child>, answer: Answer, place: Vacancy): Effect.Effect<Child, NotStarted, Scope.Scope> =>
   Effect.gen(function*() {
     const { name, roles } = place
     const ready = yield* Deferred.make<string, NotStarted>()
-    const ended = yield* Deferred.make<Ended>()
+    const ended = yield* Deferred.make<string>()
     const startedAt = yield* Clock.currentTimeMillis
-    const worker = cluster.fork({ ROLES: roles, PROCESSES: "1", [nameVariable]: name })
+    const worker = yield* Effect.try({
+      try: () => cluster.fork({ ROLES: roles, PROCESSES: "1", [nameVariable]: name }),
+      catch: notStarted
+    })
     const link = Link.open(
       {
         send: (message, onSent) => worker.process.send(message, undefined, undefined, onSent),
@@ -166,14 +166,25 @@ const start = (all: Set<Child>, answer: Answer, place: Vacancy): Effect.Effect<C
         }
       }
     )
-    const child: Child = { worker, link, startedAt, ready, ended, hung: false }
+    // Without a process, Node would send the signal to the group of this one.
+    const hasProcess = () => worker.process.pid !== undefined
+    const kill = (signal: "SIGTERM" | "SIGKILL"): void => {
+      if (hasProcess()) worker.process.kill(signal)
+    }
+    const child: Child = { link, kill, startedAt, ready, ended, hung: false }
     all.add(child)
-    worker.once("exit", (status, signal) => {
+    const settle = (how: string, reason: NotStarted): void => {
       all.delete(child)
-      const how = { status, signal }
-      const message = signal === null ? "" : `a process ended before it had started: ${describe(how)}`
-      Deferred.unsafeDone(ready, new NotStarted({ message }))
+      Deferred.unsafeDone(ready, reason)
       Deferred.unsafeDone(ended, Effect.succeed(how))
+    }
+    worker.once("exit", (status, signal: string | null) => {
+      const message = signal === null ? "" : `a process ended before it had started: ${signal}`
+      settle(signal ?? `status ${status}`, new NotStarted({ message }))
+    })
+    // Without a listener, an error of a process would end this one.
+    worker.on("error", (error) => {
+      if (!hasProcess()) settle(error.message, notStarted(error))
     })
     yield* Effect.forkScoped(watch(child, place))
     return child
@@ -182,34 +193,39 @@ const start = (all: Set<Child>, answer: Answer, place: Vacancy): Effect.Effect<C
 /** Milliseconds until a stopping process is killed: longer than the longest drain, and shorter than the limit of `main`. */
 const stopPatience = 8500
 
-const stop = ({ ended, worker }: Child): Effect.Effect<Ended> =>
+const stop = ({ ended, kill }: Child): Effect.Effect<string> =>
   Effect.suspend(() => {
-    worker.process.kill("SIGTERM")
-    const timer = setTimeout(() => worker.process.kill("SIGKILL"), stopPatience)
+    kill("SIGTERM")
+    const timer = setTimeout(() => kill("SIGKILL"), stopPatience)
     return Effect.ensuring(Deferred.await(ended), Effect.sync(() => clearTimeout(timer)))
   })
 
-/** Starts a new process whenever one has ended without a successor. */
-const keep = (place: Place, startIn: StartIn): Effect.Effect<never, never, Scope.Scope> =>
-  Effect.iterate(0, {
-    while: () => true,
-    body: (deaths) =>
+/** Starts a new process whenever the one of a place has ended. Ends when `replaceAll` has given the place to another one. */
+const keep = (place: Place, startIn: StartIn): Effect.Effect<unknown, never, Scope.Scope> =>
+  Effect.iterate({ child: place.child, deaths: 0 }, {
+    while: ({ child }) => place.child === child,
+    body: ({ child, deaths }) =>
       Effect.gen(function*() {
-        const { child } = place
         const how = yield* Deferred.await(child.ended)
-        if (place.child !== child) return deaths
+        if (place.child !== child) return { child, deaths }
         place.metrics.replaced(child.hung ? "hung" : "ended")
         const livedMillis = (yield* Clock.currentTimeMillis) - child.startedAt
         const recent = livedMillis > wellAfterMillis ? 0 : deaths
         const seconds = pauses[Math.min(recent, pauses.length - 1)] ?? 0
         yield* Effect.logError(
-          `process ${place.name} ended (${describe(how)}) and is replaced ${seconds === 0 ? "now" : `in ${seconds} s`}`
+          `process ${place.name} ended (${how}) and is replaced ${seconds === 0 ? "now" : `in ${seconds} s`}`
         )
         yield* Effect.sleep(Duration.seconds(seconds))
-        if (place.child === child) place.child = yield* startIn(place)
-        return recent + 1
+        if (place.child !== child) return { child, deaths }
+        const successor = yield* Effect.either(startIn(place))
+        if (Either.isLeft(successor)) {
+          yield* Effect.logError(successor.left.message)
+          return { child, deaths: recent + 1 }
+        }
+        place.child = successor.right
+        return { child: successor.right, deaths: recent + 1 }
       })
-  }).pipe(Effect.zipRight(Effect.never))
+  })
 
 /** Replaces one process after the other. Each serves until its successor does. */
 const replaceAll = (places: ReadonlyArray<Place>, startIn: StartIn) =>
@@ -220,14 +236,19 @@ const replaceAll = (places: ReadonlyArray<Place>, startIn: StartIn) =>
       yield* Deferred.await(successor.ready)
       const previous = place.child
       place.child = successor
+      // Of its own: the previous process may take a minute to end.
+      yield* Effect.fork(keep(place, startIn))
       previous.link.tell(Link.Retire.make({}))
       yield* Effect.timeoutOption(Deferred.await(previous.ended), retirement)
-      previous.worker.process.kill("SIGKILL")
+      previous.kill("SIGKILL")
     }
     yield* Effect.log("every process was replaced")
   }).pipe(
-    Effect.catchAll(() =>
-      Effect.logError("a new process did not start (see the lines above), so the present processes continue")
+    Effect.catchAll(({ message }) =>
+      Effect.logError(
+        `a new process did not start (${message === "" ? "see the lines above" : message}), `
+          + "so the present processes continue"
+      )
     )
   )
 

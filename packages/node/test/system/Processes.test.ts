@@ -4,7 +4,11 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { eventually } from "@startlist/test-support/Eventually"
 import { installation, makeDatabase, makeNode } from "@startlist/test-support/Nodes"
 import { outputOf } from "@startlist/test-support/RunProgram"
-import { makeService, runStartlist, type Service } from "@startlist/test-support/ServiceProcess"
+import { makeService, runStartlist, type Service, startService } from "@startlist/test-support/ServiceProcess"
+import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
+import { copyFileSync, rmSync } from "node:fs"
+import { Agent, request } from "node:http"
+import { join } from "node:path"
 
 class Node extends Context.Tag("@startlist/node/test/Node")<Node, {
   readonly node: Service
@@ -134,6 +138,66 @@ layer(node)("a node of several processes", (it) => {
       })
     })
   )
+})
+
+/** Connections that stay open, at least one to each of two processes, with a request on each. */
+const keepConnections = async (service: Service) => {
+  const agent = new Agent({ keepAlive: true })
+  const ask = () =>
+    new Promise<void>((resolve, reject) => {
+      const sent = request(`${service.url}/healthz`, { agent }, (response) => response.resume().once("end", resolve))
+      sent.once("error", reject).end()
+    })
+  await Promise.all([ask(), ask(), ask(), ask()])
+  return () => agent.destroy()
+}
+
+describe("SIGHUP", () => {
+  it.scopedLive("a process that ends while its predecessor still has connections is replaced", () =>
+    Effect.gen(function*() {
+      const { url } = yield* makeDatabase
+      const node = yield* makeNode({ ...installation(Redacted.value(url)), PROCESSES: "2" })
+      yield* Effect.promise(async () => {
+        const release = await keepConnections(node)
+        const before = await childrenOf(node)
+        const { 1: start } = await valuesOf(node, "process_start_time_seconds")
+        node.child.kill("SIGHUP")
+        await eventually(() => valuesOf(node, "process_start_time_seconds"), (now) => now[1] !== start)
+        const [successor = 0] = (await childrenOf(node)).filter((pid) => !before.includes(pid))
+        process.kill(successor, "SIGKILL")
+        await eventually(() => childrenOf(node), (now) => now.some((pid) => pid !== successor && !before.includes(pid)))
+        expect((await childrenOf(node)).filter((pid) => before.includes(pid))).toHaveLength(3)
+        release()
+      })
+    }))
+
+  it.scopedLive("a program that cannot be started any more: the log says so, and the present processes continue", () =>
+    Effect.gen(function*() {
+      const { url } = yield* makeDatabase
+      const program = join(yield* temporaryFolder, "node")
+      yield* Effect.sync(() => copyFileSync(process.execPath, program))
+      const node = yield* Effect.acquireRelease(
+        Effect.promise(() =>
+          startService({ ...installation(Redacted.value(url)), PROCESSES: "2" }, undefined, { node: program })
+        ),
+        (service) => Effect.promise(() => service.stop("SIGKILL"))
+      )
+      yield* Effect.promise(async () => {
+        const before = await childrenOf(node)
+        rmSync(program)
+        node.child.kill("SIGHUP")
+        await eventually(
+          () => Promise.resolve(node.stdout()),
+          (log) => /a new process did not start \(a process cannot be started: spawn \S+ ENOENT\)/.test(log)
+        )
+        expect(await childrenOf(node)).toEqual(before)
+        expect((await get(node, "/readyz")).status).toBe(200)
+        process.kill(before[0] ?? 0, "SIGKILL")
+        await eventually(() => Promise.resolve(node.stdout()), (log) => log.includes("is replaced in 1 s"))
+        expect((await get(node, "/readyz")).status).toBe(200)
+        expect(await node.stop()).toEqual({ code: 0, signal: null })
+      })
+    }))
 })
 
 describe("signals", () => {

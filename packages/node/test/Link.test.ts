@@ -1,6 +1,6 @@
 /** Questions between processes, and one page from the metrics of several. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { EventEmitter } from "node:events"
 import * as Link from "../src/processes/Link.ts"
 import { merge } from "../src/telemetry/Prometheus.ts"
@@ -34,6 +34,17 @@ describe("a channel", () => {
       const { ask } = Link.open(other, none, () => {})
       expect((yield* Effect.flip(ask("wrong", 60_000)))._tag).toBe("@startlist/node/NoAnswer")
       expect((yield* Effect.flip(ask("never", 10)))._tag).toBe("@startlist/node/NoAnswer")
+    }))
+
+  it.live("a question without an answer also fails after its timeout where it cannot be interrupted", () =>
+    Effect.gen(function*() {
+      const [, other] = ends()
+      const { ask } = Link.open(other, none, () => {})
+      const failed = yield* Effect.timeoutOption(
+        Effect.disconnect(Effect.uninterruptible(Effect.flip(ask("never", 10)))),
+        "2 seconds"
+      )
+      expect(Option.map(failed, ({ _tag }) => _tag)).toEqual(Option.some("@startlist/node/NoAnswer"))
     }))
 
   it.live("passes on messages that need no answer, and messages of a later version", () =>

@@ -89,14 +89,21 @@ export const open = (
   return {
     tell,
     ask: (question, millis) =>
-      Effect.async<unknown, NoAnswer>((resume) => {
+      Effect.async((resume) => {
         const asked = ++last
-        waiting.set(asked, (given) => {
+        const stop = (): void => {
+          clearTimeout(timer)
           waiting.delete(asked)
+        }
+        const settle = (given: unknown): void => {
+          stop()
           resume(given === undefined ? new NoAnswer() : Effect.succeed(given))
-        })
+        }
+        // Not `Effect.timeout`: where an effect cannot be interrupted, as in a finalizer, that waits for the answer.
+        const timer = setTimeout(() => settle(undefined), millis)
+        waiting.set(asked, settle)
         tell({ asked, question })
-        return Effect.sync(() => void waiting.delete(asked))
-      }).pipe(Effect.timeoutFail({ duration: millis, onTimeout: () => new NoAnswer() }))
+        return Effect.sync(stop)
+      })
   }
 }

@@ -108,24 +108,29 @@ export const make: Effect.Effect<SignInLimit, never, Accounts | FailureLimit | H
   const limits = yield* PasswordLimits
   const config = yield* HttpConfig
 
-  /** Counts a check as a wrong and as a right password, runs it, and takes back what it was not. */
+  /**
+   * Counts a check as a wrong and as a right password, runs it, and takes back what it was not. Only the check can be
+   * interrupted: counting may take time.
+   */
   const counted = <A, E>(
     wrong: ReadonlyArray<Key>,
     right: ReadonlyArray<Key>,
     check: Effect.Effect<A, E>,
     isWrong: (checked: A) => boolean
   ): Effect.Effect<Limited<A>, E> =>
-    Effect.gen(function*() {
-      const wait = yield* counters.take([...wrong, ...right])
-      if (Option.isSome(wait)) return { wait: wait.value }
-      const checked = yield* check.pipe(
-        Effect.tapError(() => counters.giveBack([...wrong, ...right])),
-        // A stranger who disconnects must not use up the sign-ins of the account.
-        Effect.onInterrupt(() => counters.giveBack(right))
-      )
-      yield* counters.giveBack(isWrong(checked) ? right : wrong)
-      return { checked }
-    })
+    Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function*() {
+        const wait = yield* counters.take([...wrong, ...right])
+        if (Option.isSome(wait)) return { wait: wait.value }
+        const checked = yield* restore(check).pipe(
+          Effect.tapError(() => counters.giveBack([...wrong, ...right])),
+          // A stranger who disconnects must not use up the sign-ins of the account.
+          Effect.onInterrupt(() => counters.giveBack(right))
+        )
+        yield* counters.giveBack(isWrong(checked) ? right : wrong)
+        return { checked }
+      })
+    )
 
   return {
     limited: <A, E>(

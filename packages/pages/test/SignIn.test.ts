@@ -1,7 +1,8 @@
 /** Sign-in: which attempts count as those of one account, and how a session describes its browser. */
 import { expect, it } from "@effect/vitest"
-import { Context } from "effect"
-import { SignInLimit } from "@startlist/pages"
+import { Context, Effect, Fiber, Layer } from "effect"
+import { FailureLimit, type Http, HttpConfig } from "@startlist/http"
+import { Accounts, SignInLimit } from "@startlist/pages"
 import { describeBrowser } from "../src/internal/Login.tsx"
 
 const limits = Context.get(Context.empty(), SignInLimit.PasswordLimits)
@@ -16,6 +17,41 @@ it("all overlong e-mail addresses count as one account", () => {
 it("an e-mail address in any case counts as one account", () => {
   expect(keysOf("A@x.test")).toEqual(keysOf("a@X.test"))
 })
+
+it.effect("a guess whose sender disconnects is no sign-in of the account, also where counting takes time", () =>
+  Effect.gen(function*() {
+    const { giveBack, take } = yield* FailureLimit.FailureLimit
+    const slowly = <A>(count: Effect.Effect<A>) =>
+      Effect.zipRight(Effect.yieldNow(), Effect.zipLeft(count, Effect.yieldNow()))
+    const { limited } = yield* Effect.provideService(SignInLimit.make, FailureLimit.FailureLimit, {
+      take: (keys) => slowly(take(keys)),
+      giveBack: (keys) => slowly(giveBack(keys))
+    })
+    const request: Http.Request = {
+      method: "POST",
+      path: "/login",
+      query: "",
+      headers: {},
+      body: new Uint8Array(),
+      address: "192.0.2.1"
+    }
+    const check = (isRight: boolean) =>
+      limited(request, "a@x.test", Effect.as(Effect.yieldNow(), isRight), (checked) => !checked)
+    for (let turns = 0; turns < 30; turns++) {
+      const guess = yield* Effect.fork(check(false))
+      for (let turn = 0; turn < turns; turn++) yield* Effect.yieldNow()
+      yield* Fiber.interrupt(guess)
+    }
+    for (let i = 1; i <= 20; i++) expect([i, yield* check(true)]).toEqual([i, { checked: true }])
+    expect(yield* check(true)).toHaveProperty("wait")
+  }).pipe(
+    Effect.provideService(SignInLimit.PasswordLimits, {
+      ...limits,
+      perAccountAndNetwork: { ...limits.perAccountAndNetwork, count: 100 },
+      perAccount: { ...limits.perAccount, count: 100 }
+    }),
+    Effect.provide([FailureLimit.layerMemory, HttpConfig.layerLocal, Layer.mock(Accounts.Accounts, { idOf: () => "" })])
+  ))
 
 it("a browser has a name and a system, and nothing else of its User-Agent is stored", () => {
   const cases = [

@@ -3,12 +3,15 @@ import { expect, it } from "@effect/vitest"
 import { Application, Client, Secrets, User } from "@startlist/core"
 import { FailureLimit } from "@startlist/http"
 import { accounts as accountsInMemory } from "@startlist/test-support/MemoryAccounts"
-import { AccountStore } from "@startlist/node/accounts/AccountStore"
+import { AccountStore, noPassword } from "@startlist/node/accounts/AccountStore"
 import * as ForeignHash from "@startlist/node/accounts/ForeignHash"
 import * as LocalAccounts from "@startlist/node/accounts/LocalAccounts"
 import { Accounts } from "@startlist/pages"
 import { TestSecrets } from "@startlist/testing"
 import { Effect, Fiber, Layer, Option, Redacted } from "effect"
+import { vi } from "vitest"
+
+vi.mock("@node-rs/argon2", { spy: true })
 
 const secret = "correct horse battery staple é"
 
@@ -72,6 +75,20 @@ it.effect("an imported password signs in, twice at the same moment too, and is s
     const stored = Option.getOrThrow(yield* store.find(user.id)).passwordHash
     expect(stored).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect((yield* signIn(secret))._tag).toBe("Correct")
+  }).pipe(Effect.provide(layerAccounts)))
+
+it.effect("a user without a password, as imported, gets the check that an unknown one gets", () =>
+  Effect.gen(function*() {
+    const { verifyPassword } = yield* Accounts.Accounts
+    const { add } = yield* AccountStore
+    const user = { id: User.UserId.make(8), role: "athlete", email: "b@b.test", firstName: "", lastName: "" } as const
+    yield* add({ user, passwordHash: noPassword, disabled: false })
+    const { verify } = yield* Effect.promise(() => import("@node-rs/argon2"))
+    for (const [email, _tag] of [["nobody@b.test", "Unknown"], [user.email, "Wrong"]] as const) {
+      vi.mocked(verify).mockClear()
+      expect(yield* verifyPassword(email, Redacted.make(noPassword))).toMatchObject({ _tag })
+      expect(verify).toHaveBeenCalledTimes(1)
+    }
   }).pipe(Effect.provide(layerAccounts)))
 
 const client = (given: string, address: string): Client.ClientCredentials => ({

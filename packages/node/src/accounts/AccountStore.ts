@@ -33,6 +33,9 @@ export interface Account {
   readonly disabled: boolean
 }
 
+/** Stands for the hash of an account without a password, until its user has chosen one. */
+export const noPassword = "!"
+
 /** A session ends after this time without use. */
 const idle = Duration.hours(24)
 

@@ -16,7 +16,7 @@ import { Busy } from "@startlist/http/Refusal"
 import type { EmailTaken, NewUser } from "@startlist/postgres/Users"
 import type { MasterKeys } from "../settings/Setting.ts"
 import { shared } from "../SharedWork.ts"
-import { type Account, AccountStore, isLive, isStale } from "./AccountStore.ts"
+import { type Account, AccountStore, isLive, isStale, noPassword } from "./AccountStore.ts"
 import * as SignedTokens from "./SignedTokens.ts"
 import { type Keys, keysFrom } from "./SignedTokens.ts"
 
@@ -124,13 +124,14 @@ const make = (keys: AccountKeys) =>
         return Effect.ensuring(check, Effect.sync(() => checks--))
       })
 
-    /** Verified for an unknown user, so that the response takes the same time. */
+    /** Verified for an unknown user, or one without a password, so that the response takes the same time. */
     const decoy = yield* shared(toHash(randomBytes(16).toString("base64")))
 
     const verify = (email: string, password: Redacted.Redacted<string>): Effect.Effect<PasswordCheck, StoreError> =>
       Effect.gen(function*() {
         const account = isText(email) ? yield* store.findByEmail(email) : Option.none()
-        const stored = Option.isSome(account) ? account.value.passwordHash : yield* decoy
+        const hash = Option.map(account, ({ passwordHash }) => passwordHash)
+        const stored = Option.isSome(hash) && hash.value !== noPassword ? hash.value : yield* decoy
         const isCorrect = yield* matches(stored, password)
         if (Option.isNone(account)) return PasswordCheck.Unknown()
         const { disabled, user } = account.value

@@ -14,7 +14,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { AccountStore } from "../accounts/AccountStore.ts"
+import { AccountStore, noPassword } from "../accounts/AccountStore.ts"
 import * as ForeignHash from "../accounts/ForeignHash.ts"
 import { AuditLog } from "./AuditLog.ts"
 
@@ -30,9 +30,6 @@ const UserRecord = Schema.Struct({
   disabled: ImportRecord.optional(Schema.Boolean)
 })
 type UserRecord = typeof UserRecord.Type
-
-/** A text that is the hash of no password. */
-const noPassword = "!"
 
 const readers: ImportRecord.Readers<ImportRecord.Record | UserRecord> = {
   user: ImportRecord.readerOf(UserRecord),
@@ -59,6 +56,8 @@ const userFields = new Set(["owner_id", "user_id", "athlete_id", "organizer_id",
 /** `mistaken`: the identifiers of refused users that are those of others here. What names them is not meant for these. */
 const makeAddUser = (dryRun: boolean, planned: Map<number, UserRecord>, mistaken: Set<unknown>) =>
   Effect.gen(function*() {
+    /** The e-mail addresses of the users that a dry run would have added. */
+    const addresses = new Set<string>()
     const accounts = yield* AccountStore
     const persons = yield* PersonStore
     const users = yield* Users
@@ -66,19 +65,28 @@ const makeAddUser = (dryRun: boolean, planned: Map<number, UserRecord>, mistaken
       Effect.gen(function*() {
         const { disabled, email, first_name, id, last_name, password_hash, role } = record
         if (yield* persons.isErased(id)) return "unchanged"
+        const address = email.toLowerCase()
+        const compare = (present: { readonly email: string }) =>
+          Effect.suspend((): Effect.Effect<ImportRecord.Outcome, ImportRecord.ImportRefused> => {
+            if (present.email.toLowerCase() === address) return Effect.succeed("unchanged")
+            mistaken.add(id)
+            return refuse(`id: ${id} is another user`)
+          })
         const present = yield* users.find(id)
         mistaken.delete(id)
-        if (Option.isSome(present)) {
-          if (present.value.email.toLowerCase() === email.toLowerCase()) return "unchanged"
-          mistaken.add(id)
-          return yield* refuse(`id: ${id} is another user`)
-        }
+        if (Option.isSome(present)) return yield* compare(present.value)
         const problem = password_hash == null ? Option.none() : ForeignHash.problem(password_hash)
         if (Option.isSome(problem)) return yield* refuse(`password_hash: ${problem.value}`)
         const taken = refuse("email: another user has this address")
         if (dryRun) {
+          const owner = yield* users.findByEmail(email)
+          // No wait from here on, since other lines are checked at the same time.
+          const other = planned.get(id)
+          if (other !== undefined) return yield* compare(other)
+          if (Option.isSome(owner) || addresses.has(address)) return yield* taken
           planned.set(id, record)
-          return Option.isNone(yield* users.findByEmail(email)) ? "added" : yield* taken
+          addresses.add(address)
+          return "added"
         }
         const user = { id, role, email, firstName: first_name ?? "", lastName: last_name ?? "" }
         const isAdded = yield* accounts.add({

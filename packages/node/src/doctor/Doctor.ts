@@ -16,6 +16,7 @@ import { Secrets } from "@startlist/core/Secrets"
 import { validate, type ValidationFailed } from "@startlist/core/Subscription"
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
+import { whyNotListening } from "@startlist/http/NodeHttp"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"
 import * as Folder from "@startlist/postgres/Folder"
 import { CommandFailed, print, printLines } from "../commands/Terminal.ts"
@@ -31,20 +32,27 @@ const answers = ({ host, port }: Configuration, probe: "/healthz" | "/readyz") =
     Effect.orElseSucceed(() => false)
   )
 
-/** Whether the address is free, or belongs to the running service. */
+/** Whether this user can listen on the address, or the running service does. */
 const checkAddress = (configuration: Configuration) => {
   const { host, port } = configuration
   const address = origin(host, port)
-  const isTaken = Effect.async<boolean>((resume) => {
+  const refusal = Effect.async<Option.Option<NodeJS.ErrnoException>>((resume) => {
     const server = createServer()
-    server.once("error", (error: NodeJS.ErrnoException) => resume(Effect.succeed(error.code === "EADDRINUSE")))
-    server.listen(port, host, () => server.close(() => resume(Effect.succeed(false))))
+    server.once("error", (error) => resume(Effect.succeedSome(error)))
+    server.listen(port, host, () => server.close(() => resume(Effect.succeedNone)))
   })
   return Effect.gen(function*() {
-    if (!(yield* isTaken)) return good("configuration", `listens on ${address}`)
-    return (yield* answers(configuration, "/healthz"))
-      ? good("configuration", `the service listens on ${address}`)
-      : warning("configuration", `another program listens on ${address}`, "stop it, or choose another PORT")
+    const refused = yield* refusal
+    if (Option.isNone(refused)) return good("configuration", `listens on ${address}`)
+    if (yield* answers(configuration, "/healthz")) return good("configuration", `the service listens on ${address}`)
+    if (refused.value.code === "EADDRINUSE") {
+      return warning("configuration", `another program listens on ${address}`, "stop it, or choose another PORT")
+    }
+    const { about, message } = whyNotListening(refused.value, host, port)
+    const seen = `${about.toUpperCase()}: ${message}`
+    return about === "host"
+      ? bad("configuration", seen, "set HOST to an address of this machine, such as 127.0.0.1 or 0.0.0.0")
+      : warning("configuration", seen, "if the service runs as another user, run doctor as that user")
   })
 }
 

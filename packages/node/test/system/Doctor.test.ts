@@ -19,7 +19,7 @@ const key = (byte: number) => Buffer.alloc(32, byte).toString("base64")
 const OPERATOR_TOKEN = "a token that nobody will ever guess".replaceAll(" ", "-")
 
 const configured = (environment: Readonly<Record<string, string>>) =>
-  Effect.orDie(Configuration.decode({ DATA_DIR: "/nonexistent", PORT: "1", ...environment }, false))
+  Effect.orDie(Configuration.decode({ DATA_DIR: "/nonexistent", PORT: "0", ...environment }, false))
 
 /** Settings of a node on the test database. */
 const onDatabase = (masterKey = key(1)) =>
@@ -329,6 +329,15 @@ describe("the address of the service", () => {
         server.closeAllConnections()
       })
       expect((yield* find).seen).toBe(`listens on http://127.0.0.1:${port}`)
+    }))
+
+  it.scopedLive("that this machine does not have: bad", () =>
+    Effect.gen(function*() {
+      const DATA_DIR = join(yield* temporaryFolder, "new")
+      const findings = yield* examine(yield* configured({ DATA_DIR, HOST: "192.0.2.1" }))
+      const { advice, level, seen } = about(findings, "configuration")
+      expect([level, seen]).toEqual(["bad", expect.stringMatching(/^HOST: cannot listen on 192\.0\.2\.1: /)])
+      expect(advice).toContain("HOST")
     }))
 })
 

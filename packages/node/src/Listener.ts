@@ -143,6 +143,14 @@ const warnOfProxy = (server: Server, trustedProxies: ReadonlyArray<string>): Eff
     server.on("request", look)
   })
 
+/** Logs connections that the system does not give to the process. Without a listener, such an error would end it. */
+const logErrors = (server: Server): Effect.Effect<void> =>
+  Effect.map(Effect.runtime(), (runtime) => {
+    server.on("error", (error) => {
+      Runtime.runFork(runtime)(Effect.logWarning("a connection cannot be accepted", error))
+    })
+  })
+
 /** Waits at most this long, also in a finalizer. There, a wait is uninterruptible, and a timeout would not end it. */
 const waitFor = (closed: Deferred.Deferred<void>, limit: Duration.Duration) =>
   Effect.timeoutOption(Effect.interruptible(Deferred.await(closed)), limit)
@@ -192,6 +200,7 @@ export const bind = (
     let current: RequestListener = (...request) => void waiting.push(request)
     server.on("request", (request, response) => current(request, response))
     const taken = yield* listen(server, host, port)
+    yield* logErrors(server)
     const drain = yield* Effect.cached(close(server, unanswered))
     yield* Effect.addFinalizer(() => drain)
     return {

@@ -126,7 +126,9 @@ export const layerMemory: Layer.Layer<FailureLimit> = Layer.sync(FailureLimit, (
   /** The counter of the present window. */
   const current = ({ limit, value }: Key, now: number): Counter | undefined => {
     const known = storeOf(limit).get(value)
-    return known !== undefined && known.endsAt > now ? known : undefined
+    const left = known === undefined ? 0 : known.endsAt - now
+    // More than a window is left if the clock was set back.
+    return left > 0 && left <= Duration.toMillis(limit.window) ? known : undefined
   }
 
   const count = (key: Key, now: number): void => {

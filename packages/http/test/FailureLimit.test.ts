@@ -37,6 +37,16 @@ describe("the limit on failures", () => {
     { fastCheck: { numRuns: 30 } }
   )
 
+  it.effect("a clock that is set back does not lengthen the wait", () =>
+    Effect.gen(function*() {
+      const { take } = yield* FailureLimit.FailureLimit
+      yield* TestClock.adjust("1 hour")
+      for (let i = 0; i < 3; i++) yield* take([key])
+      expect(Option.isSome(yield* take([key]))).toBe(true)
+      yield* TestClock.setTime(0)
+      expect(yield* take([key])).toEqual(Option.none())
+    }).pipe(Effect.provide(FailureLimit.layerMemory)))
+
   it.effect("a key that was given back completely begins a new window", () =>
     Effect.gen(function*() {
       const { giveBack, take } = yield* FailureLimit.FailureLimit

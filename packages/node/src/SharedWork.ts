@@ -15,9 +15,12 @@ export const shared = <A, E, R>(
   timeToLive: Duration.Duration = Duration.infinity
 ): Effect.Effect<Effect.Effect<A, E, R>> =>
   Effect.sync(() => {
-    let last: { readonly result: Deferred.Deferred<A, E>; expiresAt: number } | undefined
+    let last: { readonly result: Deferred.Deferred<A, E>; endedAt: number | undefined } | undefined
+    // Also after a clock that was set back.
+    const isOld = (endedAt: number | undefined, now: number): boolean =>
+      endedAt !== undefined && Math.abs(now - endedAt) >= Duration.toMillis(timeToLive)
     const begin = Effect.gen(function*() {
-      const present = { result: yield* Deferred.make<A, E>(), expiresAt: Infinity }
+      const present = { result: yield* Deferred.make<A, E>(), endedAt: undefined as number | undefined }
       last = present
       const settle = Exit.match({
         onFailure: () =>
@@ -26,7 +29,7 @@ export const shared = <A, E, R>(
           }),
         onSuccess: () =>
           Effect.map(Clock.currentTimeMillis, (now) => {
-            present.expiresAt = now + Duration.toMillis(timeToLive)
+            present.endedAt = now
           })
       })
       const settled = Effect.onExit(Effect.interruptible(work), settle)
@@ -35,7 +38,7 @@ export const shared = <A, E, R>(
     })
     const find = Effect.flatMap(
       Clock.currentTimeMillis,
-      (now) => last === undefined || now >= last.expiresAt ? begin : Effect.succeed(last.result)
+      (now) => last === undefined || isOld(last.endedAt, now) ? begin : Effect.succeed(last.result)
     )
     return Effect.uninterruptibleMask((restore) => Effect.flatMap(find, (result) => restore(Deferred.await(result))))
   })

@@ -93,6 +93,18 @@ describe("work whose result is shared for some time", () => {
       expect(yield* Fiber.join(again)).toBe(2)
     }))
 
+  it.effect("runs again after the clock was set back", () =>
+    Effect.gen(function*() {
+      yield* TestClock.adjust("1 hour")
+      const { ask } = yield* makeWork
+      for (const run of [1, 2]) {
+        const asking = yield* Effect.fork(ask)
+        yield* TestClock.adjust("1 second")
+        expect(yield* Fiber.join(asking)).toBe(run)
+        yield* TestClock.setTime(0)
+      }
+    }))
+
   it.effect("continues if its first caller is interrupted at any moment", () =>
     Effect.gen(function*() {
       const { ask, runs } = yield* makeWork

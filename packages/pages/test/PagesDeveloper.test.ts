@@ -465,9 +465,12 @@ describe("an owner", () => {
       expect(Option.map(created, ({ callbackUrl }) => callbackUrl)).toEqual(Option.some("https://app.test/hook"))
       expect(service.audit.at(-1)?.action).toBe("subscription_changed")
       const noted = service.audit.length
-      // The form of a page that was opened before: another callback must not seem to be subscribed.
       const { hidden } = Browser.formTo(path, yield* world.platformBrowser.get(`${pathOf(world)}/webhook`))
-      const stale = { ...hidden, callback_url: "https://app.test/other", verify_token: "v", action: "create" }
+      const again = { ...hidden, callback_url: "https://app.test/hook", verify_token: "v", action: "create" }
+      expect((yield* world.platformBrowser.post(path, again)).status).toBe(303)
+      expect(service.audit.length).toBe(noted)
+      // The form of a page that was opened before: another callback must not seem to be subscribed.
+      const stale = { ...again, callback_url: "https://app.test/other" }
       expect((yield* world.platformBrowser.post(path, stale)).status).toBe(409)
       expect(yield* findByApplication(idOf(world))).toEqual(created)
       const subscriptions = yield* Subscriptions.Subscriptions

@@ -51,6 +51,9 @@ export const make: Effect.Effect<
   const visit: Endpoint = (request, [id]) =>
     owner.withApplication(request, id, here(id), (context) => show(context, 200))
 
+  const noteIn = (request: Request, context: Owner.ApplicationContext) =>
+    owner.record(request, "subscription_changed", context, context.application)
+
   /** Creates a subscription from a form, like the endpoint of the API. */
   const subscribe = (request: Request, context: Owner.ApplicationContext, parameters: Parameters) =>
     Effect.gen(function*() {
@@ -80,6 +83,7 @@ export const make: Effect.Effect<
       if (!Schema.is(Text)(callbackUrl)) return yield* refuse("invalid")
       const wanted = { callbackUrl, verifyToken: Redacted.make(verifyToken) }
       return yield* validate(application, subscriptions.subscribe(application.id, wanted)).pipe(
+        Effect.tap(noteIn(request, context)),
         Effect.as(owner.done(context, addressOf(context), "subscribed", application.name)),
         Effect.catchTags({
           "@startlist/core/AlreadySubscribed": () => subscribedBefore(false),
@@ -112,13 +116,9 @@ export const make: Effect.Effect<
     owner.withForm(request, id, (context, parameters) => {
       const { application } = context
       const action = get(parameters, "action")
-      const note = owner.record(request, "subscription_changed", context, application)
-      if (action === "create") {
-        return uninterrupted(
-          Effect.tap(subscribe(request, context, parameters), ({ status }) => status === 303 ? note : Effect.void)
-        )
-      }
-      return uninterrupted(Effect.tap(change(action, application, get(parameters, "subscription")), note)).pipe(
+      if (action === "create") return uninterrupted(subscribe(request, context, parameters))
+      const changed = change(action, application, get(parameters, "subscription"))
+      return uninterrupted(Effect.tap(changed, noteIn(request, context))).pipe(
         Effect.map((kind) => owner.done(context, addressOf(context), kind, application.name)),
         Effect.catchTags({
           "@startlist/core/SubscriptionNotFound": () =>

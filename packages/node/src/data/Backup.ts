@@ -15,9 +15,9 @@ import { masterKeyFile, operatorTokenFile } from "./Keys.ts"
 export class NotEmbedded extends Data.TaggedError("@startlist/node/NotEmbedded")<{}> {}
 
 /** The copy could not be written, and was removed. */
-/** Backups of the embedded database. */
 export class BackupFailed extends Data.TaggedError("@startlist/node/BackupFailed")<{ readonly cause: unknown }> {}
 
+/** Backups of the embedded database. */
 export class Backup extends Context.Tag("@startlist/node/Backup")<Backup, Backup.Service>() {}
 
 export declare namespace Backup {

@@ -26,6 +26,11 @@ describe("the laws of the stores", () => {
     expect(output).toMatch(/^(#|ℹ) pass \d\d$/m)
   })
 
+  it("run alone with node:test, as after each step of docs/stores.md", async () => {
+    const { output, status } = await nodeTest("../laws.node.ts", "calls of applications")
+    expect([status, output], output.slice(-2000)).toEqual([0, expect.stringMatching(/^(#|ℹ) pass 1$/m)])
+  })
+
   it("say what is wrong with node:test: random programs of subscriptions find one word less", async () => {
     const { output, status } = await nodeTest("../brokenLaws.node.ts", "calls of subscriptions")
     expect([status, output], output.slice(-2000)).toEqual([1, expect.stringMatching(/^# fail 1$|ℹ fail 1$/m)])

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { expect, it } from "vitest"
 
-const folder = new URL("../", import.meta.url)
+const folder = new URL("../../../examples/own-store/", import.meta.url)
 
 /** Indentation is the page's own. */
 const unindented = (code: string): string => code.split("\n").map((line) => line.trim()).join("\n").trim()
@@ -13,7 +13,7 @@ const sources = ["src/", "test/", "test/system/"].flatMap((part) =>
 
 const page = readFileSync(new URL("../../docs/stores.md", folder), "utf8")
 
-it("every piece of code in docs/stores.md stands in this example", () => {
+it("every piece of code in docs/stores.md stands in the example of stores", () => {
   const snippets = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => unindented(code))
   expect(snippets.length).toBeGreaterThanOrEqual(6)
   for (const snippet of snippets) expect(sources.some((source) => source.includes(snippet)), snippet).toBe(true)

@@ -33,6 +33,8 @@ const fill = `
   INSERT INTO startlist_subscriptions (application_id, version, callback_url, created_at, updated_at)
     SELECT i, 1, 'https://a', 0, 0 FROM generate_series(1, 100000) i;
   INSERT INTO startlist_people (user_id) SELECT i FROM generate_series(1, 100000) i;
+  INSERT INTO startlist_imported_tokens (hash, kind, application_id, user_id, expires_at)
+    SELECT i, 'a', 1, i, 0 FROM generate_series(1, 100000) i;
   INSERT INTO startlist_registrations (version, athlete_id, updates) SELECT 1, i, '{}' FROM generate_series(1, 100000) i;
   INSERT INTO startlist_deliveries
       (application_id, subscription_id, event_id, aspect_type, object_type, object_id, event_time, due_at, ended_at, state,
@@ -60,7 +62,7 @@ const instant = (millis: number) => DateTime.unsafeMake(millis)
 const several = <A, E>(call: (id: number) => Effect.Effect<A, E>) =>
   Effect.forEach([7, 8, 9], call, { concurrency: "unbounded", discard: true })
 
-/** Every method of every store once but erasures, which are rare and scan. Batched methods also several times in parallel. */
+/** Every method of every store once. Batched methods also several times in parallel. */
 const everything = Effect.gen(function*() {
   const [application, user] = [Application.ApplicationId.make(7), User.UserId.make(7)]
   const users = yield* Users.Users
@@ -127,6 +129,9 @@ const everything = Effect.gen(function*() {
   const persons = yield* PersonalData.PersonStore
   yield* persons.isErased(user)
   yield* persons.registrations(user)
+  const person = User.UserId.make(4321)
+  const revocations = (yield* grants.listByUser(person)).map((one) => Grant.revokeByUser(one, event))
+  yield* persons.erase({ userId: person, at: instant(0), revocations, registrationIds: [] })
   const deliveries = yield* Delivery.DeliveryStore
   const queue = yield* DeliveryQueue.DeliveryQueue
   const fair = { perSubscription: 16, allowances: new Map([[subscription.id, 1]]) }
@@ -171,6 +176,9 @@ const everything = Effect.gen(function*() {
   yield* subscriptions.remove(Subscription.SubscriptionId.make(7), instant(0))
   return { claimed: claimed.length }
 })
+
+/** They find the grants of a user by the primary key, and so read the identifiers of all applications, which are few. */
+const ofAllApplications = ["startlist_person_hold_grants", "startlist_person_remove_grants"]
 
 /** The statements of the settling function, which a plan of the call does not show. */
 const inSettle: ReadonlyArray<Recorded> = [
@@ -232,7 +240,7 @@ describe("the queries", () => {
         expect(recorded.size).toBeGreaterThanOrEqual(43)
         expect(
           plans.flat().filter((plan) =>
-            plan.scanned.length > 0
+            plan.scanned.length > 0 && !ofAllApplications.includes(plan.statement)
           )
         ).toEqual([])
         // From 100 000 on, PostgreSQL compiles a plan (jit_above_cost). It takes the cheaper of the two.

@@ -64,15 +64,12 @@ export const make = (
     "clear_registrations",
     `UPDATE ${p}registrations SET updates = $2::json, version = version + 1 WHERE athlete_id = $1::bigint RETURNING id`
   )
-  // Clears attempts, too: responses may repeat the event. Rows are locked in the order of settling, where a statement can
-  // lock rows of all applications.
-  const isAbout =
-    "object_type = 'r' AND object_id = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($1::json)))"
+  // Clears attempts, too: responses may repeat the event.
   const clearDeliveries = statement(
     "clear_deliveries",
     `UPDATE ${p}deliveries SET updates = NULL, attempts = NULL, claim_token = NULL, lease_ends = NULL,
         state = CASE state WHEN 'p' THEN 'c' ELSE state END, ended_at = coalesce(ended_at, $2::bigint)
-      WHERE ${dialect.inOrder("deliveries", isAbout)} RETURNING ${orderingColumns.join(", ")}`
+      WHERE ${dialect.aboutRegistrations("$1")} RETURNING ${orderingColumns.join(", ")}`
   )
   const promote = promoteStatement(dialect)
   const isOf = ({ applicationId, version }: Grant) => ({ grant }: { readonly grant: Grant }): boolean =>

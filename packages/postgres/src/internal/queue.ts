@@ -39,6 +39,10 @@ export const requestParameters = (request: ClaimRequest): ReadonlyArray<Paramete
 /** The allowances of a request as a JSON object by subscription. */
 export const allowancesOf = ({ allowances }: ClaimRequest): string => JSON.stringify(Object.fromEntries(allowances))
 
+/** The array of a parameter that is a JSON array of identifiers. */
+export const bigints = (parameter: string): string =>
+  `ARRAY(SELECT value::bigint FROM json_array_elements_text(${parameter}::json))`
+
 /** The instant after which times have passed, if there is one. */
 export const latestOf = ({ latest }: ClaimRequest): number | null => latest === undefined ? null : millisOf(latest)
 

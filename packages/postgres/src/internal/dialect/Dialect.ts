@@ -30,8 +30,11 @@ export interface Dialect {
    * condition, and read all rows of an application, or all pending ones.
    */
   readonly ofApplication: (parameter: string) => string
-  /** The condition of an update or a removal. Locks the rows of all applications in the order of settling, where that can be. */
-  readonly inOrder: (table: string, condition: string) => string
+  /**
+   * The condition of an update of all deliveries about registrations. `ids` is the parameter with their identifiers, as JSON.
+   * Locks the rows in the order of settling, where rows of all applications can be locked.
+   */
+  readonly aboutRegistrations: (ids: string) => string
   /** A join of `alias`, rows of `table` that fulfil a condition. `lock` keeps them, where rows can be locked. */
   readonly lookup: (table: string, alias: string, condition: string, lock?: string) => string
   /** A condition that names the users of a batch again: their identifiers are the parameter `users`. */

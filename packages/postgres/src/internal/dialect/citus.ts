@@ -8,7 +8,7 @@
 import * as Effect from "effect/Effect"
 import type { ClaimRequest } from "@startlist/core/DeliveryQueue"
 import type { Event } from "@startlist/core/Event"
-import { allowancesOf, claimText, free, latestOf } from "../queue.ts"
+import { allowancesOf, bigints, claimText, free, latestOf } from "../queue.ts"
 import { fromEvent, type Int8, millisOf } from "../rows.ts"
 import type { Claiming, Dialect } from "./Dialect.ts"
 
@@ -29,7 +29,7 @@ export const make = (prefix: string, shardCount: number): Dialect => ({
   shardOf: shardCount > 1 ? shardOf(shardCount) : undefined,
   rowLock: () => "",
   ofApplication: (parameter) => `application_id = ${parameter}::bigint AND `,
-  inOrder: (_, condition) => condition,
+  aboutRegistrations: (ids) => `object_type = 'r' AND object_id = ANY (${bigints(ids)})`,
   lookup: (table, alias, condition) => `JOIN ${prefix}${table} ${alias} ON ${condition}`,
   // The other conditions imply it, but a cluster reads only the shards that a condition like this names.
   ofUsers: (column, users) => `AND ${column} = ANY (${users}::bigint[])`,

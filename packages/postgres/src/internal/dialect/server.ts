@@ -2,8 +2,8 @@
 import * as Effect from "effect/Effect"
 import type { ClaimRequest } from "@startlist/core/DeliveryQueue"
 import type { Statement } from "../statement.ts"
-import { claimText, free, latestOf, pausedText, requestParameters } from "../queue.ts"
-import { millisOf } from "../rows.ts"
+import { bigints, claimText, free, latestOf, pausedText, requestParameters } from "../queue.ts"
+import { millisOf, stateLetters } from "../rows.ts"
 import type { Claiming, ClaimRow, Dialect } from "./Dialect.ts"
 
 /**
@@ -28,6 +28,43 @@ blocked_keys AS (
   ) d WHERE d.state = 'p'
 )`
 
+/** The states whose indexes begin with the subscription and have the object, each with the columns of its index. */
+const byObject = {
+  p: "d.subscription_id, d.object_type, d.object_id, d.id",
+  d: "d.subscription_id, d.object_id, d.sequence"
+}
+
+/**
+ * Finds the deliveries about registrations. An erasure is too rare for an index of its own, and a scan of a long history would
+ * take longer than its deadline. So it hops from subscription to subscription, as a thorough claim does. Deliveries in the other
+ * states are few, unless receivers have failed for long.
+ */
+const findAbout = (p: string, registrations: string): string => {
+  const isAbout = `d.object_type = 'r' AND d.object_id = ANY (${registrations})`
+  const states = Object.entries(byObject)
+  const others = Object.values(stateLetters).filter((letter) => !(letter in byObject))
+  const hops = states.map(([state, columns]) =>
+    `subscribed_${state} (subscription_id) AS (
+      (SELECT d.subscription_id FROM ${p}deliveries d WHERE d.state = '${state}' ORDER BY ${columns} LIMIT 1)
+      UNION ALL
+      SELECT (
+        SELECT d.subscription_id FROM ${p}deliveries d
+        WHERE d.state = '${state}' AND d.subscription_id > s.subscription_id ORDER BY ${columns} LIMIT 1
+      ) FROM subscribed_${state} s WHERE s.subscription_id IS NOT NULL
+    )`
+  )
+  const found = states.map(([state]) => `
+    SELECT d.id FROM subscribed_${state} s CROSS JOIN LATERAL (
+      SELECT d.id FROM ${p}deliveries d
+      WHERE d.state = '${state}' AND d.subscription_id = s.subscription_id AND ${isAbout} OFFSET 0
+    ) d`)
+  return `
+    WITH RECURSIVE ${hops.join(", ")} ${found.join(" UNION ALL ")}
+    UNION ALL
+    SELECT d.id FROM ${p}deliveries d WHERE d.state::text IN (${others.map((letter) => `'${letter}'`)}) AND ${isAbout}
+  `
+}
+
 /** The dialect of tables with this prefix. */
 export const make = (prefix: string): Dialect => ({
   prefix,
@@ -35,8 +72,11 @@ export const make = (prefix: string): Dialect => ({
   shardOf: undefined,
   rowLock: (clause) => clause,
   ofApplication: () => "",
-  inOrder: (table, condition) =>
-    `id = ANY (ARRAY(SELECT id FROM ${prefix}${table} WHERE ${condition} ORDER BY id FOR UPDATE))`,
+  // Locks by identifier, because rows of a union cannot be locked.
+  aboutRegistrations: (ids) =>
+    `id = ANY (ARRAY(
+    SELECT id FROM ${prefix}deliveries WHERE id = ANY (ARRAY(${findAbout(prefix, bigints(ids))})) ORDER BY id FOR UPDATE
+  ))`,
   // Uses an index for any number of rows that the planner expects from JSON. OFFSET and a lock keep it from joining in another way.
   lookup: (table, alias, condition, lock = "OFFSET 0") =>
     `CROSS JOIN LATERAL (SELECT * FROM ${prefix}${table} ${alias} WHERE ${condition} ${lock}) ${alias}`,

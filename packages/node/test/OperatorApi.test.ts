@@ -90,6 +90,11 @@ const cases: ReadonlyArray<Case> = [
     ["Request", "clientid", "unknown_field"],
     ["Request", "state", "invalid"]
   ],
+  ["a filter in the query of a change", ["POST", "/deliveries/redeliver?client_id=7", { state: "exhausted" }], 400, [
+    "Request",
+    "client_id",
+    "unknown_field"
+  ]],
   ["an unknown parameter of the audit", ["GET", "/audit?from=1"], 400, ["Request", "from", "unknown_field"]],
   ["an unknown parameter of a search", ["GET", "/users?email=a@b.test&role=club"], 400, [
     "Request",

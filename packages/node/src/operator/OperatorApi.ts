@@ -94,6 +94,14 @@ const plainQuery = (request: Request): Either.Either<ReadonlyArray<readonly [str
 const plainPath = (captured: ReadonlyArray<string>): Either.Either<ReadonlyArray<string>, Refused.Refusal> =>
   Either.try({ try: () => captured.map(decodeURIComponent), catch: () => new Refused.NotFound() })
 
+/** A parameter in the query of a request whose fields are in its body. Ignored, a filter would change more than is meant. */
+const misplaced = (field: string): Answer.Problem => ({
+  resource: "Request",
+  field,
+  code: "unknown_field",
+  message: "is not a parameter of this request: fields of a change are in its body"
+})
+
 /** Decodes the request of an operation. */
 const makeDecode = ({ inPath, method, others }: Operation) => {
   const inOrder = Input.fieldsOf(inPath)
@@ -113,9 +121,10 @@ const makeDecode = ({ inPath, method, others }: Operation) => {
           ? Object.fromEntries(query.map(([name, text]) => [name, Input.fromText(kinds.get(name) ?? "text", text)]))
           : body
       )
-      return Either.isRight(path) && Either.isRight(rest)
-        ? { ...path.right, ...rest.right }
-        : yield* Either.left(badRequest([path, rest].flatMap((part) => Either.isLeft(part) ? part.left : [])))
+      const strays = method === "GET" ? [] : query.map(([name]) => misplaced(name))
+      if (Either.isRight(path) && Either.isRight(rest) && strays.length === 0) return { ...path.right, ...rest.right }
+      const problems = [path, rest].flatMap((part) => Either.isLeft(part) ? part.left : [])
+      return yield* Either.left(badRequest([...problems, ...strays]))
     })
 }
 

@@ -123,6 +123,20 @@ describe("forms of the developer pages", () => {
       }
     }))
 
+  testing("of a page that was loaded before the subscription ended are outdated", (world) =>
+    Effect.gen(function*() {
+      const { platformBrowser } = world
+      const forms = yield* everyForm(world)
+      const { csrf = "" } = Browser.formTo("/logout", yield* platformBrowser.get(home)).hidden
+      yield* (yield* Subscriptions.Subscriptions).end(idOf(world), Option.none())
+      const before = yield* state(world)
+      for (const [action, fields] of Object.entries(forms)) {
+        if (!/\/test-event$|\/deliveries\/\d+\/redeliver$|\/subscription$/.test(action)) continue
+        expect([action, (yield* platformBrowser.post(action, { ...fields, csrf })).status]).toEqual([action, 409])
+      }
+      expect(yield* state(world)).toEqual(before)
+    }))
+
   testing(
     "forged ones change nothing: no token, another session's, a foreign origin",
     (world) =>

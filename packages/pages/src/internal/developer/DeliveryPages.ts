@@ -213,7 +213,7 @@ export const make: Effect.Effect<
           Effect.map((again) => redirect(`${listUrl(context)}/${again.id}`)),
           Effect.catchTags({
             "@startlist/core/DeliveryNotFound": () => new NotFound(),
-            "@startlist/core/SubscriptionNotFound": () => new NotFound()
+            "@startlist/core/SubscriptionNotFound": () => Effect.succeed(owner.outdated(request, context))
           })
         ),
       pathOf(id, deliveryId)

@@ -15,7 +15,7 @@ import { redirect, type Request } from "@startlist/http/Http"
 import { HttpConfig } from "@startlist/http/HttpConfig"
 import * as ApplicationLimits from "@startlist/http/ApplicationLimits"
 import { get, type Parameters } from "@startlist/http/Parameters"
-import { Malformed, NotFound } from "@startlist/http/Refusal"
+import { Malformed } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import type { Subscription } from "@startlist/core/Subscription"
 import * as Page from "../Page.ts"
@@ -143,7 +143,10 @@ export const make: Effect.Effect<
           Effect.map((delivery) =>
             redirect(`${Owner.pathOf(context.frame, context.application)}/deliveries/${delivery.id}`)
           ),
-          Effect.catchTag("@startlist/core/SubscriptionNotFound", () => new NotFound())
+          Effect.catchTag(
+            "@startlist/core/SubscriptionNotFound",
+            () => Effect.succeed(owner.outdated(request, context))
+          )
         ),
       here(id)
     )

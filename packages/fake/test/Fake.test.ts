@@ -292,12 +292,13 @@ describe("a fake", () => {
         expect([name, await statusOf("GET", "/api/v1/athlete", { host: name })]).toEqual([name, service])
       }
     }
-    const named = await Fake.start({ names: ["startlist"] })
-    const status = new Promise((resolve) =>
-      request(`${named.url}/fake`, { headers: { host: "startlist:80" } }, (got) => resolve(got.resume().statusCode))
-        .end()
-    )
-    expect(await status).toBe(200)
+    const named = await Fake.start({ names: ["startlist", "Fake_1"] })
+    for (const host of ["startlist:80", "fake_1", "Fake_1:8090"]) {
+      const status = new Promise((resolve) =>
+        request(`${named.url}/fake`, { headers: { host } }, (got) => resolve(got.resume().statusCode)).end()
+      )
+      expect([host, await status]).toEqual([host, 200])
+    }
     await named.stop()
 
     const before = fake.now().getTime()

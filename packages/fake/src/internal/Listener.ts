@@ -68,7 +68,7 @@ const refusal = (status: number, message: string) =>
 /** Maximum number of bytes of a body in the record, which the service would not accept more of either. */
 const maxRecordedBytes = 65_536
 
-/** Name or address of a `Host` header. Undefined for anything else. */
+/** Name (in lower case) or address of a `Host` header. Undefined for anything else. */
 const hostOf = (header: string): string | undefined => {
   const url = URL.canParse(`http://${header}`) ? new URL(`http://${header}`) : undefined
   return url?.href === `http://${url?.host}/` ? url.hostname.replace(/^\[(.*)\]$/, "$1") : undefined
@@ -87,9 +87,11 @@ export interface Options {
 
 /** Serves requests to own names, with bodies of at most 1 MiB. */
 export const make = ({ control, handler, names, now, traffic, url }: Options): RequestListener => {
+  const own = new Set(names.map((name) => name.toLowerCase()))
+
   /** By an address or an own name. Any other name may have been pointed here by the page that a browser shows. */
   const isOwn = (host: string | undefined): boolean =>
-    host !== undefined && (isIP(host) !== 0 || host === "localhost" || names.includes(host))
+    host !== undefined && (isIP(host) !== 0 || host === "localhost" || own.has(host))
 
   const serve = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const { method = "GET", url: target = "/" } = incoming

@@ -1,9 +1,9 @@
 import { it } from "@effect/vitest"
-import { DateTime, FastCheck } from "effect"
+import { Clock, DateTime, Deferred, Duration, Effect, FastCheck } from "effect"
 import { describe, expect } from "vitest"
 import { documented } from "../src/Policy.ts"
 import { SubscriptionId } from "../src/Subscription.ts"
-import { makeSlots } from "../src/internal/attempts.ts"
+import { makeDeadlines, makeSlots } from "../src/internal/attempts.ts"
 
 const receiver = SubscriptionId.make(1)
 const now = DateTime.unsafeMake(0)
@@ -42,4 +42,24 @@ describe("the slots of a worker", () => {
       }
     }
   )
+})
+
+describe("the deadlines of a worker", () => {
+  it.scopedLive("end all attempts in flight, although the clock is set back by an hour in the meantime", () =>
+    Effect.gen(function*() {
+      let behind = 0
+      const now = () => Date.now() - behind
+      const clock: Clock.Clock = Object.assign(Object.create(Clock.make()), {
+        currentTimeMillis: Effect.sync(now),
+        unsafeCurrentTimeMillis: now
+      })
+      const deadlines = yield* makeDeadlines(Duration.millis(20))
+      yield* Effect.forkScoped(Effect.withClock(deadlines.sweep, clock))
+      const ended = yield* Effect.replicateEffect(Deferred.make<void>(), 50)
+      for (const one of ended) {
+        deadlines.watch(DateTime.unsafeMake(now()), () => Deferred.unsafeDone(one, Effect.void))
+      }
+      behind = 3_600_000
+      yield* Effect.timeout(Effect.forEach(ended, (one) => Deferred.await(one)), "5 seconds")
+    }))
 })

@@ -110,11 +110,16 @@ export type Slots = ReturnType<typeof makeSlots>
  */
 export const makeDeadlines = (timeout: Duration.Duration) =>
   Effect.map(Queue.sliding<void>(1), (started) => {
-    const watched = new Set<{ readonly deadline: number; readonly onTime: () => void }>()
+    const watched = new Set<{ deadline: number; readonly onTime: () => void }>()
     const millis = Duration.toMillis(timeout)
 
     const sweepOnce = Effect.gen(function*() {
       const now = yield* Clock.currentTimeMillis
+      const [first] = watched
+      if (first !== undefined && first.deadline > now + millis) {
+        // The clock was set back since. A receiver that hangs must not hold a slot until it is as late again.
+        for (const one of watched) one.deadline = Math.min(one.deadline, now + millis)
+      }
       for (const one of watched) {
         if (one.deadline > now) return yield* Effect.sleep(one.deadline - now)
         watched.delete(one)

@@ -42,7 +42,7 @@ def post(path, body, headers={}):
         with urllib.request.urlopen(request, timeout=10) as response:
             return json.load(response), email.utils.parsedate_to_datetime(response.headers["Date"]).timestamp()
     except urllib.error.HTTPError as error:
-        if error.code >= 500:
+        if error.code == 429 or error.code >= 500:
             raise
         raise Refused(error.read().decode())
 

@@ -166,6 +166,13 @@ const story = async ({ athlete, client, platform, service }: Prepared, module: M
   expect(await forge(now, `v1,${signed}`, byHand, "evt_by_hand")).toBe(200)
   await module.process()
 
+  const limit = (requestsPerMinute: number | null) =>
+    operate(service, "POST", `/applications/${client.client_id}/limit`, { requests_per_minute: requestsPerMinute })
+  await limit(1)
+  await module.revoke("a token that nobody has")
+  await expect(module.revoke("a token that nobody has")).rejects.toThrow("429")
+  await limit(null)
+
   // A wrong secret of the application must not remove a user's tokens.
   await module.keep(athlete.id, await connect(athlete))
   await module.expire(athlete.id)

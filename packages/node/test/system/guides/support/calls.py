@@ -1,5 +1,5 @@
 """Calls functions of the guide's module, one JSON line after the other: ["name", arguments] in, {"value"} or {"error"} out."""
-import json, sys, threading
+import json, sys, threading, urllib.error
 from http.server import ThreadingHTTPServer
 
 sys.path.insert(0, sys.argv[1])
@@ -45,4 +45,6 @@ for line in sys.stdin:
         value = {"value": function(*([database] if name in with_database else []), *arguments)}
     except startlist.Refused as error:
         value = {"error": str(error)}
+    except urllib.error.HTTPError as error:
+        value = {"error": f"a later retry may help: {error}"}
     print(json.dumps(value), flush=True)

@@ -138,6 +138,37 @@ describe("forms of the developer pages", () => {
     }))
 
   testing(
+    "of settings that were changed in another window do not revert the change",
+    (world) =>
+      Effect.gen(function*() {
+        const { platformBrowser } = world
+        const applications = yield* Applications.Applications
+        const removed = "https://lapsed.test/callback"
+        const kept = "https://kept.test/callback"
+        yield* applications.change(idOf(world), { redirectUris: [kept, removed] })
+        const form = Effect.map(
+          platformBrowser.get(`${pathOf(world)}/settings`),
+          (page) => Browser.formTo(pathOf(world), page).hidden
+        )
+        const stored = Effect.map(applications.find(idOf(world)), ({ name, redirectUris }) => [name, redirectUris])
+        const early = yield* form
+        const save = (hidden: Readonly<Record<string, string>>, name: string, ...uris: ReadonlyArray<string>) =>
+          platformBrowser.post(pathOf(world), { ...hidden, name, redirect_uris: uris.join("\n") })
+        // A second click on the same button is no change in another window.
+        for (const status of [303, 303]) expect((yield* save(early, "Race Planner", kept)).status).toBe(status)
+        expect((yield* save(early, "Race Day", kept, removed)).status).toBe(409)
+        expect(yield* stored).toEqual(["Race Planner", [kept]])
+        // Nor is one after a problem was shown, but a change in the meantime is.
+        const refused = yield* save(yield* form, "Race Day", "nonsense")
+        expect(refused.status).toBe(422)
+        const again = Browser.formTo(pathOf(world), refused).hidden
+        expect((yield* save(again, "Race Day", kept)).status).toBe(303)
+        expect((yield* save(again, "Race Night", kept)).status).toBe(409)
+        expect(yield* stored).toEqual(["Race Day", [kept]])
+      })
+  )
+
+  testing(
     "forged ones change nothing: no token, another session's, a foreign origin",
     (world) =>
       Effect.gen(function*() {

@@ -12,6 +12,7 @@ import { uninterrupted } from "@startlist/core/Audit"
 import * as ApplicationLimits from "@startlist/http/ApplicationLimits"
 import { get, parseClientId, readOnce, write } from "@startlist/http/Parameters"
 import { NotFound } from "@startlist/http/Refusal"
+import { Secrets, shortened } from "@startlist/core/Secrets"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import type { FailureLimit } from "@startlist/http/FailureLimit"
@@ -20,7 +21,7 @@ import * as Page from "../Page.ts"
 import { ApplicationsView, ApplicationView, type Refused } from "./ApplicationViews.tsx"
 import * as Owner from "./Owner.tsx"
 import { SecretView } from "./SecretViews.tsx"
-import { readSettings, SettingsView } from "./SettingsView.tsx"
+import { readSettings, SettingsView, shownIn } from "./SettingsView.tsx"
 import { SentDeliveries } from "./SentDeliveries.ts"
 
 const pageSize = 50
@@ -42,6 +43,7 @@ export const make: Effect.Effect<
   const owner = yield* Owner.make
   const { spend } = yield* ApplicationLimits.make
   const formKeys = yield* Forms.makeKeys
+  const { hash } = yield* Secrets
 
   const ownedBy = ({ signedIn }: Owner.OwnerContext, after: Option.Option<Application["id"]>, limit: number) =>
     applications.list({ owner: Option.some(signedIn.user.id), after, limit })
@@ -152,14 +154,20 @@ export const make: Effect.Effect<
         return Page.html(200, view)
       }))
 
+  const nameOf = (settings: Settings): string => shortened(hash(shownIn(settings)))
+
   const showSettings = (
     context: Owner.ApplicationContext,
     status: number,
-    shown: Pick<Parameters<typeof SettingsView>[0], "problem" | "wrongName"> & { readonly values?: Settings } = {}
+    shown: Pick<Parameters<typeof SettingsView>[0], "problem" | "wrongName"> & {
+      readonly values?: Settings
+      readonly seen?: string
+    } = {}
   ) => {
+    const seen = nameOf(context.application)
     const endFields = owner.notices.fields("deleted", context.application.name, context.signedIn)
     return Effect.succeed(
-      Page.html(status, SettingsView({ values: context.application, ...shown, context, endFields }))
+      Page.html(status, SettingsView({ values: context.application, seen, ...shown, context, endFields }))
     )
   }
 
@@ -169,13 +177,17 @@ export const make: Effect.Effect<
   const save: Endpoint = (request, [id]) =>
     owner.withForm(request, id, (context, parameters) => {
       const values = readSettings(parameters)
+      const present = nameOf(context.application)
+      const seen = get(parameters, "seen") ?? present
+      // Else a page from before a change would revert it, such as the removal of a redirect URI.
+      if (seen !== present && nameOf(values) !== present) return Effect.succeed(owner.outdated(request, context))
       return applications.change(context.application.id, values).pipe(
         Effect.tap((changed) => owner.record(request, "application_changed", context, changed)),
         uninterrupted,
         Effect.map(({ name }) => owner.done(context, context.frame.base + settingsPath(id), "saved", name)),
         Effect.catchTags({
           "@startlist/core/ApplicationNotFound": () => new NotFound(),
-          "@startlist/core/InvalidApplication": (problem) => showSettings(context, 422, { problem, values })
+          "@startlist/core/InvalidApplication": (problem) => showSettings(context, 422, { problem, seen, values })
         })
       )
     }, settingsPath(id))

@@ -23,6 +23,15 @@ export const readSettings = (parameters: Parameters): Settings => ({
   links: Object.fromEntries(links.map(({ field, name }) => [name, get(parameters, field)?.trim() ?? ""]))
 })
 
+/** What the form shows of these settings, as a text to compare. */
+export const shownIn = (settings: Settings): string =>
+  JSON.stringify([
+    settings.name,
+    settings.redirectUris,
+    settings.requirePkce,
+    ...links.map(({ name }) => settings.links?.[name] ?? "")
+  ])
+
 /** The problem of the redirect URIs. Their lines are numbered as in the form, beginning with 1. */
 const redirectProblemOf = ({ developer: { settings } }: Texts, uris: ReadonlyArray<string>): string => {
   const repeated = uris.findIndex((uri, place) => uris.indexOf(uri) < place)
@@ -130,8 +139,10 @@ const Ending = ({ context: { application, frame, signedIn }, endFields, wrongNam
 }
 
 /** View of the settings. */
-export const SettingsView = ({ context, endFields, problem, values, wrongName }: {
+export const SettingsView = ({ context, endFields, problem, seen, values, wrongName }: {
   readonly context: ApplicationContext
+  /** Names the stored settings from which the form was made. */
+  readonly seen: string
   /** Hidden fields of the form that deletes the application. */
   readonly endFields: Fields
   /** The stored settings, or the typed ones that were refused because of `problem`. */
@@ -154,7 +165,7 @@ export const SettingsView = ({ context, endFields, problem, values, wrongName }:
       <SettingsProblem locale={frame.locale} values={values} problem={problem} />
       <section class="card">
         <h2>{settings.title}</h2>
-        <Form action={pathOf(frame, application)} csrf={signedIn.csrf}>
+        <Form action={pathOf(frame, application)} csrf={signedIn.csrf} hidden={[["seen", seen]]}>
           <SettingsFields locale={frame.locale} values={values} problem={problem} />
           <button type="submit">{settings.save}</button>
         </Form>

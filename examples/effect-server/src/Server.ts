@@ -39,6 +39,11 @@ const Form = Schema.Struct({ email: Schema.String, password: Schema.String, retu
 
 const SignOut = Schema.Struct({ csrf: Schema.String, return_to: Schema.String })
 
+/** The fields of a form. Anybody can send one, so it has a limit of 64 KiB. */
+const form = <A, I extends Readonly<Record<string, string | ReadonlyArray<string> | undefined>>, R>(
+  schema: Schema.Schema<A, I, R>
+) => HttpServerRequest.withMaxBodySize(HttpServerRequest.schemaBodyUrlParams(schema), Option.some(65_536))
+
 /** Returns the path if it is a page of this server, else "/". */
 const local = (returnTo: string): string => /^\/(?![/\\])[!-~]*$/.test(returnTo) ? returnTo : "/"
 
@@ -56,10 +61,9 @@ const signIn = HttpLayerRouter.use((router) =>
     yield* router.add(
       "POST",
       "/sign-in",
-      Effect.map(HttpServerRequest.schemaBodyUrlParams(Form), ({ email, password, return_to }) =>
+      Effect.map(form(Form), ({ email, password, return_to }) =>
         Option.match(users.signIn(email, password), {
-          onNone: () =>
-            page(403, return_to),
+          onNone: () => page(403, return_to),
           onSome: (cookie) =>
             HttpServerResponse.empty({ status: 303, headers: { location: local(return_to), "set-cookie": cookie } })
         }))
@@ -69,7 +73,7 @@ const signIn = HttpLayerRouter.use((router) =>
       "/sign-out",
       Effect.gen(function*() {
         const { headers } = yield* HttpServerRequest.HttpServerRequest
-        const { csrf, return_to } = yield* HttpServerRequest.schemaBodyUrlParams(SignOut)
+        const { csrf, return_to } = yield* form(SignOut)
         users.signOut(headers["cookie"], csrf)
         return HttpServerResponse.empty({ status: 303, headers: { location: local(return_to) } })
       })

@@ -77,4 +77,13 @@ testLayer(server, { excludeTestServices: true })("beside Startlist, the Effect s
           expect(await ours.json()).toEqual(await theirs.json())
         }
       })))
+
+  it.effect("does not read a form of any size", () =>
+    Effect.flatMap(LoopServer, ({ url }) =>
+      Effect.promise(async () => {
+        const body = new URLSearchParams({ email: "x".repeat(1_000_000), password: "", return_to: "/" })
+        // The connection may end before the answer is read.
+        const answered = fetch(new URL("/sign-in", url), { method: "POST", body })
+        expect(await answered.then(({ status }) => status, () => 400)).toBe(400)
+      })))
 })

@@ -1,6 +1,5 @@
 /** A plain `node:http` server: its own pages, and Startlist for everything else. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import { text } from "node:stream/consumers"
 import { NodeHttp } from "@startlist/http"
 import * as Startlist from "./Startlist.ts"
 import * as Users from "./Users.ts"
@@ -21,10 +20,19 @@ const signIn = (request: IncomingMessage, response: ServerResponse): void => {
   else response.writeHead(303, { location: local(query.get("return_to")), "set-cookie": cookie }).end()
 }
 
+/** The fields of a form. Anybody can send one, so it has a limit of 64 KiB. */
+const formOf = async (request: IncomingMessage): Promise<URLSearchParams> => {
+  let body = ""
+  for await (const piece of request.setEncoding("utf8")) {
+    body += piece
+    if (body.length > 65_536) throw new Error("the form is too large")
+  }
+  return new URLSearchParams(body)
+}
+
 /** Target of the forms "Use another account" and "Sign out" of Startlist's pages. */
 const signOut = (request: IncomingMessage, response: ServerResponse): void => {
-  text(request).then((body) => {
-    const form = new URLSearchParams(body)
+  formOf(request).then((form) => {
     Users.signOut(request.headers.cookie, form.get("csrf") ?? "")
     response.writeHead(303, { location: local(form.get("return_to")) }).end()
   }, () => response.destroy())

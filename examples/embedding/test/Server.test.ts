@@ -54,6 +54,10 @@ describe("Startlist inside a server that has its own users", () => {
     expect((await get("/nowhere")).status).toBe(404)
   })
 
+  it("does not read a form of any size", async () => {
+    await expect(post("/sign-out", { csrf: "x".repeat(1_000_000) })).rejects.toThrow()
+  })
+
   it("sends a visitor to its own sign-in, and its user consents: the application reads who that is", async () => {
     const client = await registerApplication()
     const redirect_uri = "https://planner.example/back"

@@ -2,6 +2,7 @@
 import type { HttpBindings } from "@hono/node-server"
 import type { Startlist } from "@startlist/embed"
 import { type Context, Hono } from "hono"
+import { bodyLimit } from "hono/body-limit"
 import * as Users from "./Users.ts"
 
 interface Environment {
@@ -33,14 +34,16 @@ export const make = (startlist: Startlist.Startlist): Hono<Environment> => {
     return (name: string) => String(form.get(name) ?? "")
   }
   app.get("/sign-in", (context) => context.html(Users.signInPage(context.req.query("return_to") ?? "/")))
-  app.post("/sign-in", async (context) => {
+  // Anybody can send a body.
+  const limit = bodyLimit({ maxSize: 65_536 })
+  app.post("/sign-in", limit, async (context) => {
     const field = await formOf(context)
     const cookie = Users.signIn(field("email"), field("password"))
     if (cookie === undefined) return context.html(Users.signInPage(field("return_to")), 403)
     context.header("set-cookie", cookie)
     return context.redirect(Users.local(field("return_to")), 303)
   })
-  app.post("/sign-out", async (context) => {
+  app.post("/sign-out", limit, async (context) => {
     const field = await formOf(context)
     Users.signOut(context.req.header("cookie"), field("csrf"))
     return context.redirect(Users.local(field("return_to")), 303)

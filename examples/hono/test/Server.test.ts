@@ -46,4 +46,11 @@ describe("beside Startlist, the Hono server", () => {
       expect(await ours.json()).toEqual(await theirs.json())
     }
   })
+
+  it("does not read a form of any size", async () => {
+    const body = new URLSearchParams({ email: "x".repeat(1_000_000), password: "", return_to: "/" })
+    // The connection may end before the answer is read.
+    const answered = fetch(new URL("/sign-in", server.url), { method: "POST", body })
+    expect(await answered.then(({ status }) => status, () => 413)).toBe(413)
+  })
 })

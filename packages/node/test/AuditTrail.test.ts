@@ -301,6 +301,16 @@ describe("entries that strangers cause", () => {
         .toEqual([AuditLog.maxByStrangers, 200, 200, 1])
     }))
 
+  it.scoped("after the clock is set back by hours, an hour lasts no longer than before", () =>
+    Effect.gen(function*() {
+      const { record, stored } = yield* makeRecorder
+      yield* TestClock.setTime(Date.UTC(2026, 0, 2))
+      yield* Effect.replicateEffect(Effect.flatMap(now("login_failed"), record), 100, { discard: true })
+      yield* TestClock.setTime(Date.UTC(2026, 0, 1))
+      yield* Effect.flatMap(now("login_failed"), record)
+      expect(stored).toHaveLength(AuditLog.maxByStrangers + 1)
+    }))
+
   it.effect("the number is stored also if the service stops before the minute is over", () =>
     Effect.gen(function*() {
       const stored = yield* Effect.scoped(Effect.gen(function*() {

@@ -54,6 +54,19 @@ layer(postgres)("limits in the database", (it) => {
       expect(yield* take([running])).toEqual(Option.some(Duration.seconds(40)))
     }))
 
+  it.scoped("after the clock is set back, a window lasts no longer than before; a slower node does not end it", () =>
+    Effect.gen(function*() {
+      const { take } = yield* node
+      const key: FailureLimit.Key = { limit: { ...limit, count: 1, ofInstallation: true }, value: "set back" }
+      yield* TestClock.setTime(Date.UTC(2026, 0, 2))
+      expect(yield* take([key])).toEqual(Option.none())
+      yield* TestClock.setTime(Date.UTC(2026, 0, 2) - 30_000)
+      expect(yield* take([key])).toEqual(Option.some(Duration.seconds(90)))
+      yield* TestClock.setTime(Date.UTC(2026, 0, 1))
+      expect(yield* take([key])).toEqual(Option.none())
+      expect(yield* take([key])).toEqual(Option.some(Duration.minutes(1)))
+    }))
+
   it.scoped("parallel attempts on two nodes never take more than are left", () =>
     Effect.gen(function*() {
       const nodes = [yield* node, yield* node]

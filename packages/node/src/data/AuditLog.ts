@@ -184,7 +184,10 @@ export const makeRecord = (
     const floodOf = (action: string, now: number): Flood => {
       const flood = floods.get(action) ?? { startedAt: now, stored: 0, waiting: 0 }
       floods.set(action, flood)
-      if (now >= flood.startedAt + Duration.toMillis(hour)) Object.assign(flood, { startedAt: now, stored: 0 })
+      // Also back, if the clock was set back.
+      if (Math.abs(now - flood.startedAt) >= Duration.toMillis(hour)) {
+        Object.assign(flood, { startedAt: now, stored: 0 })
+      }
       return flood
     }
 

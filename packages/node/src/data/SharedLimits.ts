@@ -8,18 +8,23 @@ import * as Option from "effect/Option"
 import { FailureLimit, type Key } from "@startlist/http/FailureLimit"
 import { Database } from "@startlist/postgres/Database"
 
+/** Maximum difference in milliseconds between the clocks of two nodes, each of which agrees with the database. */
+const maxDifference = 60_000
+
 /** Counts `keys` of the installation in the table, and other keys by `own`. While the database is unavailable, all by `own`. */
 const make = (own: FailureLimit.Service) =>
   Effect.gen(function*() {
     const { prefix: p, query } = yield* Database
+    // A window that ends later than one that begins now is of a faster node, or from before the clock was set back.
+    const isOver = `(l.ends_at <= $3::bigint OR l.ends_at > $3::bigint + $4::bigint + ${maxDifference})`
     const take = {
       name: `${p}limit_take`,
       text: `INSERT INTO ${p}limits AS l (name, value, count, ends_at)
         VALUES ($1::text, $2::text, 1, $3::bigint + $4::bigint)
         ON CONFLICT (name, value) DO UPDATE SET
-          count = CASE WHEN l.ends_at <= $3::bigint THEN 1 ELSE l.count + 1 END,
-          ends_at = CASE WHEN l.ends_at <= $3::bigint OR l.count = 0 THEN excluded.ends_at ELSE l.ends_at END
-        WHERE l.ends_at <= $3::bigint OR l.count < $5::integer
+          count = CASE WHEN ${isOver} THEN 1 ELSE l.count + 1 END,
+          ends_at = CASE WHEN ${isOver} OR l.count = 0 THEN excluded.ends_at ELSE l.ends_at END
+        WHERE ${isOver} OR l.count < $5::integer
         RETURNING count`
     }
     const findEnd = {

@@ -3,11 +3,13 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import { closeSync, openSync, rmSync, type Stats, statSync } from "node:fs"
+import { randomUUID } from "node:crypto"
+import { closeSync, linkSync, lstatSync, openSync, renameSync, rmSync, type Stats, statSync } from "node:fs"
 import { mkdir, open, readFile, rename, stat } from "node:fs/promises"
 import * as Net from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
+import { setTimeout } from "node:timers/promises"
 
 const isFolder = (path: string): Promise<boolean> => stat(path).then((found) => found.isDirectory(), () => false)
 
@@ -100,13 +102,39 @@ const answers = (name: string): Effect.Effect<boolean> =>
     socket.once("connect", () => done(true)).once("error", () => done(false))
   })
 
+/** Time in milliseconds in which a holder whose file is there begins to answer. */
+const beginning = 50
+
+/** Identifies a file until it is removed, also under another name. */
+const identityOf = (name: string): string => {
+  const { ino, mtimeNs } = lstatSync(name, { bigint: true })
+  return `${ino} ${mtimeNs}`
+}
+
+/** Removes this file. Fails if it is another one by now: then another process was faster, and keeps its file. */
+const removeOnly = (name: string, identity: string): void => {
+  const aside = `${name}.${randomUUID()}`
+  renameSync(name, aside)
+  try {
+    if (identityOf(aside) === identity) return
+    linkSync(aside, name)
+  } finally {
+    rmSync(aside)
+  }
+  throw new Error(`${name} is held by another process`)
+}
+
 const take = ({ isFile, name }: Place): Effect.Effect<Net.Server | "held" | "impossible"> =>
   Effect.gen(function*() {
     const taken = yield* listen(name)
-    if (taken !== "held" || !isFile || (yield* answers(name))) return taken
-    rmSync(name, { force: true })
+    if (taken !== "held" || !isFile) return taken
+    const identity = yield* Effect.try(() => identityOf(name))
+    if (yield* answers(name)) return taken
+    yield* Effect.promise(() => setTimeout(beginning))
+    if (yield* answers(name)) return taken
+    yield* Effect.try(() => removeOnly(name, identity))
     return yield* listen(name)
-  })
+  }).pipe(Effect.orElseSucceed((): "held" => "held"))
 
 const close = (server: Net.Server): Effect.Effect<void> =>
   Effect.async((resume) => {

@@ -3,13 +3,14 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "@effect/sql"
 import { User } from "@startlist/core"
 import { Migrations } from "@startlist/postgres"
-import { spawn } from "node:child_process"
+import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdirSync, readdirSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { describe, expect } from "vitest"
+import { succeeds } from "@startlist/test-support/RunProgram"
 import { inFolder, insert, isThere, open } from "../support/embedded.ts"
 
 /** Another process that opens the folder, with its lines of output. */
@@ -31,6 +32,25 @@ const holder = (folder: string) =>
     }),
     ({ kill }) => kill
   )
+
+/** Makes a network for one program, as a container has. */
+const unshare = ["--map-root-user", "--net"]
+
+const hasUnshare = process.platform === "linux" && succeeds("unshare", ...unshare, "true")
+
+/** Listens on a file in each folder. */
+const holdAll = `for (const folder of process.argv.slice(1)) {
+  process.chdir(folder)
+  require("net").createServer().listen("lock")
+}
+setImmediate(() => console.log("holds"))`
+
+const killed = (child: ChildProcess) =>
+  Effect.promise(async () => {
+    const ended = child.exitCode !== null || child.signalCode !== null ? undefined : once(child, "exit")
+    child.kill("SIGKILL")
+    await ended
+  })
 
 describe("the embedded database", () => {
   it.live(
@@ -72,6 +92,39 @@ describe("the embedded database", () => {
           expect(readdirSync(folder)).toContain("lock")
           yield* Effect.provide(insert, open(folder))
           expect(readdirSync(folder)).toEqual(["pgdata"])
+        })
+      )
+  )
+
+  it.live.skipIf(!hasUnshare)(
+    "is opened by one of two containers that begin at the same moment after another one was killed (skipped without unshare)",
+    () =>
+      inFolder((parent) =>
+        Effect.gen(function*() {
+          const folders = Array.from({ length: 40 }, (_, place) => join(parent, String(place)))
+          for (const folder of folders) mkdirSync(folder, { mode: 0o700 })
+          const holder = spawn(process.execPath, ["-e", holdAll, ...folders], { stdio: ["ignore", "pipe", "inherit"] })
+          yield* Effect.promise(() => once(holder.stdout, "data"))
+          yield* killed(holder)
+          const script = fileURLToPath(new URL("takeFolders.ts", import.meta.url))
+          const program = [process.execPath, "--import", "tsx", "--conditions=@startlist/source", script, ...folders]
+          const container = Effect.acquireRelease(
+            Effect.sync(() => {
+              const child = spawn("unshare", [...unshare, ...program], { stdio: ["pipe", "pipe", "inherit"] })
+              const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+              return { child, next: () => lines.next().then(({ value }) => String(value)) }
+            }),
+            ({ child }) => killed(child)
+          )
+          const containers = [yield* container, yield* container]
+          const taken = yield* Effect.promise(async () => {
+            for (const { next } of containers) expect(await next()).toBe("ready")
+            const start = Date.now() + 200
+            for (const { child } of containers) child.stdin.write(`${start}\n`)
+            return await Promise.all(containers.map(({ next }) => next()))
+          })
+          const places: ReadonlyArray<number> = taken.flatMap((one) => JSON.parse(one))
+          expect([...places].sort((a, b) => a - b)).toEqual(folders.map((_, place) => place))
         })
       )
   )

@@ -55,8 +55,6 @@ export declare namespace Database {
     readonly prefix: string
     /** What depends on where the rows are. */
     readonly dialect: Dialect
-    /** Runs an effect after the commit of the caller's transaction, or immediately without a transaction. */
-    readonly afterCommit: (effect: Effect.Effect<void>) => Effect.Effect<void>
     /** Signals that there may be deliveries to claim: to this node immediately, to other nodes a moment later. */
     readonly wake: Effect.Effect<void>
     /** Hints of this and of other nodes that there may be deliveries to claim. Some may be lost. */
@@ -131,9 +129,6 @@ export const writable: Effect.Effect<void, StoreError, Database> = Effect.flatMa
 export const inTime = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | StoreError> =>
   withCaller((caller) => isJoined(caller) ? effect : within(effect))
 
-/** Effects to run after the commit of the open transaction. */
-class AfterCommit extends Context.Tag("@startlist/postgres/AfterCommit")<AfterCommit, Array<Effect.Effect<void>>>() {}
-
 /** A connection that is opened for the first statement. */
 const lazily = (acquire: Effect.Effect<Connection, SqlError>): Connection => ({
   execute: (...asked) => Effect.flatMap(acquire, (connection) => connection.execute(...asked)),
@@ -156,10 +151,8 @@ const begun = <A, E>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E>): Eff
           return connection.executeUnprepared("BEGIN", [], undefined)
         })
       ))
-      const after: Array<Effect.Effect<void>> = []
       const exit = yield* restore(effect).pipe(
         Effect.provideService(TransactionConnection, [lazily(acquire), 0]),
-        Effect.provideService(AfterCommit, after),
         Effect.exit
       )
       const end = Effect.suspend(() =>
@@ -171,7 +164,6 @@ const begun = <A, E>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E>): Eff
         return yield* exit
       }
       yield* ended
-      yield* Effect.all(after, { discard: true })
       return exit.value
     })
   )
@@ -224,12 +216,7 @@ export const make = (options: {
           Effect.catchAllDefect((defect) => Effect.fail(toStoreError(defect))),
           inTime
         )
-      }),
-    afterCommit: (effect) =>
-      Effect.flatMap(
-        Effect.serviceOption(AfterCommit),
-        Option.match({ onNone: () => effect, onSome: (after) => Effect.sync(() => void after.push(effect)) })
-      )
+      })
   }
 }
 

@@ -199,7 +199,12 @@ const copyFiles = (sql: SqlClient.SqlClient, folder: string) => (path: string): 
     yield* connection.execute("CHECKPOINT", [], undefined)
     yield* Effect.uninterruptible(
       Effect.tryPromise(() =>
-        Fs.cp(clusterIn(folder), path, { recursive: true, errorOnExist: true, mode: constants.COPYFILE_FICLONE })
+        Fs.cp(clusterIn(folder), path, {
+          recursive: true,
+          force: false,
+          errorOnExist: true,
+          mode: constants.COPYFILE_FICLONE
+        })
       )
     )
   })).pipe(Effect.mapError((cause) => new StoreError({ cause })))

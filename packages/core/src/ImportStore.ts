@@ -87,12 +87,13 @@ export const makeFindImported: Effect.Effect<
   const { hash } = yield* Secrets
   if (Option.isNone(store)) return () => Effect.succeedNone
   const { findToken, hasTokens } = store.value
-  let known = { until: 0, hasTokens: false }
+  let known = { at: -Infinity, hasTokens: false }
   const check = Effect.flatMap(
     Clock.currentTimeMillis,
     (now) =>
-      now < known.until ? Effect.succeed(known.hasTokens) : Effect.tap(hasTokens(), (hasTokens) => {
-        known = { until: now + remembered, hasTokens }
+      // Also back, if the clock was set back.
+      Math.abs(now - known.at) < remembered ? Effect.succeed(known.hasTokens) : Effect.tap(hasTokens(), (hasTokens) => {
+        known = { at: now, hasTokens }
       })
   )
   return (token: Redacted.Redacted<string>) =>

@@ -42,6 +42,15 @@ describe("the slots of a worker", () => {
       }
     }
   )
+
+  it("a receiver that has failed is no longer suspect after a clock that was set back", () => {
+    const slots = makeSlots(documented)
+    const later = DateTime.addDuration(now, "1 hour")
+    slots.take(receiver)
+    slots.finish(receiver, false, later)
+    expect(slots.allowances(later).get(receiver)).toBe(1)
+    expect(slots.allowances(now).get(receiver)).toBeUndefined()
+  })
 })
 
 describe("the deadlines of a worker", () => {

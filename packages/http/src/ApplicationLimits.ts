@@ -106,6 +106,7 @@ const requestKey = (id: ApplicationId, count: number): Key => ({
 /** A refusal of all requests until the end of the minute, unless the limit changes. */
 interface Refused {
   readonly perMinute: number
+  readonly since: number
   readonly until: number
 }
 
@@ -119,7 +120,8 @@ const makeAdmit = ({ take }: FailureLimit.Service): ApplicationLimits["admit"] =
     if (counted.get(request) === perMinute) return
     const now = yield* Clock.currentTimeMillis
     const known = refusals.get(id)
-    if (known !== undefined && known.perMinute === perMinute && known.until > now) {
+    // Before it began if the clock was set back.
+    if (known !== undefined && known.perMinute === perMinute && known.since <= now && now < known.until) {
       return yield* TooMany.after(Duration.millis(known.until - now))
     }
     const wait = yield* take([requestKey(id, perMinute)])
@@ -127,7 +129,7 @@ const makeAdmit = ({ take }: FailureLimit.Service): ApplicationLimits["admit"] =
       counted.set(request, perMinute)
       return
     }
-    refusals.set(id, { perMinute, until: now + Duration.toMillis(wait.value) })
+    refusals.set(id, { perMinute, since: now, until: now + Duration.toMillis(wait.value) })
     return yield* TooMany.after(wait.value)
   })
 

@@ -2,7 +2,7 @@
 import { describe, expect } from "@effect/vitest"
 import { Application, Applications } from "@startlist/core"
 import { Guard, type Http } from "@startlist/http"
-import { Effect, Option, TestClock } from "effect"
+import { Clock, Effect, Option, TestClock } from "effect"
 import { Service } from "../../pages/test/support/Service.ts"
 import { testing } from "../../pages/test/support/Testing.ts"
 import * as World from "../../pages/test/support/World.ts"
@@ -84,6 +84,19 @@ describe("the limit of an application", () => {
         expect((yield* world.refresh(unknown)).status).toBe(429)
       })
   )
+
+  testing("does not refuse for longer after a clock that was set back", (world) =>
+    Effect.gen(function*() {
+      const introspect = Effect.suspend(() =>
+        Effect.map(world.form("/oauth/introspect", { ...world.client, token: "x" }), ({ status }) => status)
+      )
+      const start = yield* Clock.currentTimeMillis
+      yield* TestClock.adjust("30 minutes")
+      yield* limit(world.client, Option.some(1))
+      expect([yield* introspect, yield* introspect, yield* introspect]).toEqual([200, 429, 429])
+      yield* TestClock.setTime(start)
+      expect([yield* introspect, yield* introspect]).toEqual([200, 429])
+    }))
 
   testing("can be raised and removed at any time, and nothing is refused any more", (world) =>
     Effect.gen(function*() {

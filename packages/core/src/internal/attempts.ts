@@ -86,7 +86,9 @@ export const makeSlots = (policy: Policy.Service) => {
       for (const [id, count] of busy) allowances.set(id, Math.max(0, policy.deliveryPerSubscription - count))
       let free = suspectSlots
       for (const [id, until] of suspectUntil) {
-        if (until.epochMillis <= now.epochMillis) suspectUntil.delete(id)
+        const left = DateTime.distance(now, until)
+        // More is left than the whole time if the clock was set back.
+        if (left <= 0 || left > Duration.toMillis(suspicion)) suspectUntil.delete(id)
         else free -= busyWith(id)
       }
       // Begin with other receivers each time: some may have no due deliveries.

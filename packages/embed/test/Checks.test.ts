@@ -20,7 +20,15 @@ const address = "must be an http or https address without query: https://club.ex
 const refusedOptions: ReadonlyArray<readonly [Record<string, unknown>, string]> = [
   [{ databse: {} }, "databse: there is no such option; use url, key, "],
   [{ url: undefined }, "url: is missing"],
-  ...[3, null, "club.example", "https://", "https://club.example/?a=b", "https://club.example/\""]
+  ...[
+    3,
+    null,
+    "club.example",
+    "https://",
+    "https://club.example/?a=b",
+    "https://club.example/\"",
+    "https://club.example:99999"
+  ]
     .map((url): readonly [Record<string, unknown>, string] => [{ url }, `url: ${address}`]),
   [{ findUser: {} }, "findUser: must be a function"],
   [{ key: 42 }, "key: must be 32 bytes in base64"],

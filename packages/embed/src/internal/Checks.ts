@@ -35,7 +35,7 @@ const line = text("one line of 1 to 100 characters", (given) => /^[^\p{Cc}\p{Zl}
 /** An origin, and optionally a path. A quotation mark would end the value in a challenge. */
 const address = text(
   "an http or https address without query: https://club.example/connect",
-  (given) => /^https?:\/\/[^/?#\s"]+(?:\/[^?#\s"]*)?$/i.test(given)
+  (given) => /^https?:\/\/[^/?#\s"]+(?:\/[^?#\s"]*)?$/i.test(given) && URL.canParse(given)
 )
 
 const secureUrl = text("an https address", (given) => /^https:\/\/\S+$/i.test(given) && URL.canParse(given))

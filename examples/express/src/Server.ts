@@ -31,9 +31,9 @@ export const make = (startlist: Startlist.Startlist): Express => {
   })
 
   // The signed-in user leaves: first Startlist's records, then the server's own. After a failure, the user tries again.
-  app.post("/leave", express.urlencoded({ extended: false }), async ({ body: { csrf }, headers }, response) => {
+  app.post("/leave", express.urlencoded({ extended: false }), async ({ body, headers }, response) => {
     const session = Users.signedIn(headers.cookie)
-    if (session === undefined || session.csrf !== String(csrf)) return response.status(403).send("Sign in first.\n")
+    if (session === undefined || session.csrf !== body?.csrf) return response.status(403).send("Sign in first.\n")
     const erased = await startlist.personalData.erase(session.user.id)
     if (!erased.ok) return response.status(409).send("First delete your applications.\n")
     Users.remove(session.user.id)
@@ -44,12 +44,14 @@ export const make = (startlist: Startlist.Startlist): Express => {
   app.get("/sign-in", (request, response) => {
     response.send(Users.signInPage(String(request.query["return_to"] ?? "/")))
   })
-  app.post("/sign-in", form, ({ body: { email, password, return_to } }, response) => {
+  app.post("/sign-in", form, ({ body }, response) => {
+    const { email, password, return_to = "/" } = body ?? {}
     const cookie = Users.signIn(String(email), String(password))
     if (cookie === undefined) response.status(403).send(Users.signInPage(String(return_to)))
     else response.set("set-cookie", cookie).redirect(303, Users.local(String(return_to)))
   })
-  app.post("/sign-out", form, ({ body: { csrf, return_to }, headers }, response) => {
+  app.post("/sign-out", form, ({ body, headers }, response) => {
+    const { csrf, return_to = "/" } = body ?? {}
     Users.signOut(headers.cookie, String(csrf))
     response.redirect(303, Users.local(String(return_to)))
   })

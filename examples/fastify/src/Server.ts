@@ -5,6 +5,9 @@ import * as Users from "./Users.ts"
 
 type Form = Readonly<Record<string, string | undefined>>
 
+/** Undefined if a client sends no form. */
+type Body = Form | undefined
+
 export const make = (startlist: Startlist.Startlist): FastifyInstance => {
   const app = fastify()
 
@@ -42,13 +45,15 @@ export const make = (startlist: Startlist.Startlist): FastifyInstance => {
     "/sign-in",
     ({ query }, reply) => reply.type("text/html").send(Users.signInPage(query["return_to"] ?? "/"))
   )
-  app.post<{ Body: Form }>("/sign-in", ({ body: { email = "", password = "", return_to = "/" } }, reply) => {
+  app.post<{ Body: Body }>("/sign-in", ({ body }, reply) => {
+    const { email = "", password = "", return_to = "/" } = body ?? {}
     const cookie = Users.signIn(email, password)
     return cookie === undefined
       ? reply.code(403).type("text/html").send(Users.signInPage(return_to))
       : reply.header("set-cookie", cookie).redirect(Users.local(return_to), 303)
   })
-  app.post<{ Body: Form }>("/sign-out", ({ body: { csrf = "", return_to = "/" }, headers }, reply) => {
+  app.post<{ Body: Body }>("/sign-out", ({ body, headers }, reply) => {
+    const { csrf = "", return_to = "/" } = body ?? {}
     Users.signOut(headers.cookie, csrf)
     return reply.redirect(Users.local(return_to), 303)
   })

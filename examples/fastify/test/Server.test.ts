@@ -38,6 +38,10 @@ describe("beside Startlist, the Fastify server", () => {
     expect((await get("/nowhere")).status).toBe(404)
   })
 
+  it("refuses a sign-in without a form", async () => {
+    expect((await fetch(new URL("/sign-in", server.url), { method: "POST" })).status).toBe(403)
+  })
+
   it("guards its own API with the answers of Startlist's", async () => {
     for (const headers of [{}, { authorization: "Bearer unknown" }]) {
       const [ours, theirs] = await Promise.all([get("/results", headers), get("/connect/api/v1/athlete", headers)])

@@ -59,7 +59,22 @@ layer(services)("a dry run", (it) => {
         counts: { added: 1, updated: 0, unchanged: 1, refused: 2 },
         refused: ["2: email: another user has this address", "4: id: 1 is another user"]
       })
-      expect((yield* run({ file, dryRun: true, concurrency: lines.length })).counts).toEqual(dry.counts)
       expect(yield* run({ file, dryRun: false, concurrency: 1 })).toEqual(dry)
+    }))
+
+  it.scoped("adds one of several users with the same address or identifier that it checks at the same time", () =>
+    Effect.gen(function*() {
+      const file = join(yield* temporaryFolder, "former.jsonl")
+      const numbers = [11, 12, 13, 14]
+      for (
+        const lines of [
+          numbers.map((id) => userOf(id, "bea@example.test")),
+          numbers.map((number) => userOf(11, `bea${number}@example.test`))
+        ]
+      ) {
+        writeFileSync(file, lines.join("\n"))
+        const { counts } = yield* run({ file, dryRun: true, concurrency: lines.length })
+        expect(counts).toEqual({ added: 1, updated: 0, unchanged: 0, refused: 3 })
+      }
     }))
 })

@@ -105,7 +105,7 @@ export const make = ({ dryRun = false }: { readonly dryRun?: boolean } = {}) =>
     const users = yield* UserStore
     /** Applications that a dry run would have added. */
     const planned = new Map<ApplicationId, Application>()
-    /** Identifiers of refused applications that are those of others here. What names them is not meant for these. */
+    /** Identifiers of refused applications that other applications have here. Records that name them are refused, too. */
     const mistaken = new Set<ApplicationId>()
 
     const saving = <A, E>(outcome: Outcome, save: Effect.Effect<A, E>): Effect.Effect<Outcome, E> =>

@@ -3,6 +3,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import { describe, expect, it } from "@effect/vitest"
 import { Database } from "@startlist/postgres"
 import { eventually } from "@startlist/test-support/Eventually"
+import { shifted } from "@startlist/test-support/ShiftedClock"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
 import { Clock, Deferred, Duration, Effect, Exit, Fiber, Metric, Redacted, Runtime, Stream, TestClock } from "effect"
 import { makeClock } from "../src/data/DatabaseHealth.ts"
@@ -62,17 +63,8 @@ describe("the clock of the database", () => {
 const day = Duration.toMillis("1 day")
 
 /** A clock that is ahead, and whose pauses are short: only timeouts take their time. */
-const ahead = (by: number): Clock.Clock => {
-  const clock = Clock.make()
-  return {
-    [Clock.ClockTypeId]: Clock.ClockTypeId,
-    unsafeCurrentTimeMillis: () => clock.unsafeCurrentTimeMillis() + by,
-    currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + by),
-    unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos(),
-    currentTimeNanos: clock.currentTimeNanos,
-    sleep: (duration) => clock.sleep(Duration.greaterThan(duration, "10 seconds") ? Duration.millis(50) : duration)
-  }
-}
+const ahead = (by: number): Clock.Clock =>
+  shifted(by, (pause) => Duration.greaterThan(pause, "10 seconds") ? Duration.millis(50) : pause)
 
 /** Starts a service with this clock, which ends with the scope. */
 const start = (configuration: Configuration.Configuration, clock: Clock.Clock) =>

@@ -51,7 +51,7 @@ const always = [
   "ipaddr.js"
 ]
 
-// Each one takes memory and time at every start. What only some requests need is loaded by the first of them.
+// Each one takes memory and time at every start. A dependency that few requests need is loaded by the first of them.
 it("the service and the commands load no other dependency at their start", async () => {
   expect(await loadedWith("main.ts", "Program.ts", "Serve.ts", "Service.ts")).toEqual([
     ...always,

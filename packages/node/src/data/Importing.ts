@@ -53,7 +53,7 @@ const refuse = (message: string) => new ImportRecord.ImportRefused({ message })
 /** Fields that name a user. */
 const userFields = new Set(["owner_id", "user_id", "athlete_id", "organizer_id", "club_id", "platform_user_id"])
 
-/** `mistaken`: the identifiers of refused users that are those of others here. What names them is not meant for these. */
+/** `mistaken`: identifiers of refused users that other users have here. Records that name them are refused, too. */
 const makeAddUser = (dryRun: boolean, planned: Map<number, UserRecord>, mistaken: Set<unknown>) =>
   Effect.gen(function*() {
     /** The e-mail addresses of the users that a dry run would have added. */

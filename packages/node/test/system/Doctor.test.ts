@@ -1,7 +1,7 @@
 /** `startlist doctor` on broken installations: it names the problem and the solution, and changes nothing. */
 import { describe, expect, it } from "@effect/vitest"
 import { Application, Subscription, User } from "@startlist/core"
-import { Clock, DateTime, Effect, Option, Redacted } from "effect"
+import { DateTime, Effect, Option, Redacted } from "effect"
 import { createServer } from "node:http"
 import { chmodSync, chownSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -11,6 +11,7 @@ import * as Storage from "../../src/data/Storage.ts"
 import { inspect } from "../../src/doctor/Doctor.ts"
 import type { Finding } from "../../src/doctor/Finding.ts"
 import * as Keys from "../../src/data/Keys.ts"
+import { shifted } from "@startlist/test-support/ShiftedClock"
 import { runStartlist, spawnStartlist } from "@startlist/test-support/ServiceProcess"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 
@@ -55,19 +56,6 @@ const prepare = Effect.gen(function*() {
     yield* subscriptions.insert({ applicationId, callbackUrl: "https://example.test/", createdAt: at, updatedAt: at })
   }).pipe(Effect.provide(Storage.layer(configuration, keys)))
 }).pipe(Effect.orDie)
-
-/** A clock that is this number of milliseconds ahead. */
-const shifted = (by: number): Clock.Clock => {
-  const clock = Clock.make()
-  return {
-    [Clock.ClockTypeId]: Clock.ClockTypeId,
-    unsafeCurrentTimeMillis: () => clock.unsafeCurrentTimeMillis() + by,
-    currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + by),
-    unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos(),
-    currentTimeNanos: clock.currentTimeNanos,
-    sleep: (duration) => clock.sleep(duration)
-  }
-}
 
 describe("a database", () => {
   it.scopedLive("without problems gets only good findings", () =>

@@ -23,7 +23,7 @@ export const readSettings = (parameters: Parameters): Settings => ({
   links: Object.fromEntries(links.map(({ field, name }) => [name, get(parameters, field)?.trim() ?? ""]))
 })
 
-/** What the form shows of these settings, as a text to compare. */
+/** The values of the form for these settings, as a text to compare. */
 export const shownIn = (settings: Settings): string =>
   JSON.stringify([
     settings.name,

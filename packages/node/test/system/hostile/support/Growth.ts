@@ -11,15 +11,14 @@ export interface Point {
 export const most = 500
 
 /**
- * By how many bytes a request the heap grows, once the first third is over. It is the median over pairs of moments that
- * are half of the rest apart, so that no single moment decides.
+ * By how many bytes a request the heap grows, once the first third is over. It is the median over successive moments:
+ * something that is loaded once, at whatever moment, changes one difference of them.
  */
 export const growth = (points: ReadonlyArray<Point>): number => {
   const warm = points.slice(Math.ceil(points.length / 3))
-  const half = Math.floor(warm.length / 2)
-  const slopes = warm.slice(0, half).flatMap((from, i) => {
-    const to = warm[i + half]
-    return to === undefined ? [] : [(to.heapUsed - from.heapUsed) / (to.requests - from.requests)]
+  const slopes = warm.slice(1).flatMap((to, i) => {
+    const from = warm[i]
+    return from === undefined ? [] : [(to.heapUsed - from.heapUsed) / (to.requests - from.requests)]
   }).sort((a, b) => a - b)
   const median = slopes[Math.floor(slopes.length / 2)]
   if (median === undefined) throw new Error(`${points.length} moments do not show any growth`)

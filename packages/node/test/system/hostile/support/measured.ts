@@ -12,6 +12,9 @@ import * as Service from "@startlist/node/Service"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect } from "effect"
 
+// With source maps, as tsx sets them, the first error with a stack of ours loads more than a megabyte of them.
+process.setSourceMapsEnabled(false)
+
 setFlagsFromString("--expose-gc")
 const collectGarbage: () => void = runInNewContext("gc")
 

@@ -1,5 +1,6 @@
 /** Laws of claims: what they contain, when they end, and what changes and interruptions do to them. */
 import { first } from "@startlist/core/ApplicationSecret"
+import type { Claimed } from "@startlist/core/DeliveryQueue"
 import { Audience } from "@startlist/core/Event"
 import type { Stores } from "@startlist/core/Services"
 import * as Arr from "effect/Array"
@@ -12,6 +13,10 @@ import { at, objectsOf } from "./fixture.ts"
 import { inTheMiddle, stepsOf, sweep } from "./rounds.ts"
 import { interruptAt } from "./stepping.ts"
 import { queueLaw } from "./storeLaw.ts"
+
+/** The numbers of claims by object. */
+const countsOf = (claimed: ReadonlyArray<Claimed>): ReadonlyMap<number, number> =>
+  new Map(claimed.map(({ claims, delivery }) => [delivery.event.objectId, claims]))
 
 export const claimLaws: ReadonlyArray<Law<Stores>> = [
   queueLaw("a claim has its token, lease and number, and subscription and secrets as they are now", function*(f) {
@@ -93,16 +98,30 @@ export const claimLaws: ReadonlyArray<Law<Stores>> = [
     yield* f.queue(app, f.events(objects))
     let seconds = 0
     const claimLater = Effect.suspend(() => f.claimAt(seconds += 20))
-    yield* sweep(yield* stepsOf(f.claim()), (step) =>
+    const stops = yield* stepsOf(claimLater)
+    let counted = countsOf(yield* claimLater)
+    yield* sweep(stops, (step) =>
       Effect.gen(function*() {
         yield* interruptAt(claimLater, step)
-        // A database may still be busy with the interrupted claim.
-        const claimed = yield* Effect.repeat(claimLater, {
-          times: 9,
-          until: ({ length }) => length === objects.length
+        // A database may still be busy with the interrupted claim. Then the next one gets only the others, or none.
+        const claims: Array<ReadonlyArray<Claimed>> = []
+        const last = yield* Effect.repeat(
+          Effect.tap(claimLater, (claimed) => Effect.sync(() => claims.push(claimed))),
+          {
+            times: 9,
+            until: ({ length }) => length === objects.length
+          }
+        )
+        same(sorted(objectsOf(last)), objects, "what is claimed afterwards")
+        const next = claims.map(objectsOf).find(({ length }) => length > 0) ?? []
+        const left = next.length === objects.length ? objects : Arr.difference(objects, next)
+        const counts = countsOf(last)
+        const taken = objects.filter((object) => {
+          const known = claims.filter((claimed) => objectsOf(claimed).includes(object)).length
+          return counts.get(object) !== (counted.get(object) ?? 0) + known
         })
-        same(sorted(objectsOf(claimed)), objects, "what is claimed afterwards")
-        same(new Set(claimed.map(({ claims }) => claims)).size, 1, "numbers of claims of the deliveries")
+        counted = counts
+        same(sorted(taken), taken.length === 0 ? [] : left, "what the interrupted claim has taken")
       }))
   }),
   queueLaw("a claim that has ended settles and releases nothing", function*(f) {

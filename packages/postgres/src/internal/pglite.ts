@@ -12,7 +12,7 @@ import type { Connection } from "@effect/sql/SqlConnection"
 import { SqlError } from "@effect/sql/SqlError"
 import { fsyncSync } from "node:fs"
 import * as Engine from "../Engine.ts"
-import { type Column, toRow } from "./statement.ts"
+import { checkedCommit, type Column, toRow } from "./statement.ts"
 
 /** Major version of PGlite's PostgreSQL, which cannot open other data. */
 export const majorVersion = "18"
@@ -168,7 +168,7 @@ export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
           attempt(() => pg.query<ReadonlyArray<unknown>>(text, [...parameters], { rowMode: "array" })),
           ({ rows }) => rows
         ),
-      executeUnprepared: executeWith(query),
+      executeUnprepared: executeWith((text, parameters) => text === "COMMIT" ? commit(pg) : query(text, parameters)),
       executeStream: (text, parameters, transformRows) =>
         Stream.unwrap(Effect.map(execute(text, parameters, transformRows), Stream.fromIterable))
     }
@@ -188,6 +188,17 @@ export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
       spanAttributes: [["db.system.name", "postgresql"]]
     })
   }).pipe(Effect.provide(Reactivity.layer))
+
+/** Rolls back if it fails: the connection is the only one. */
+const commit = async (pg: PGlite): Promise<ReadonlyArray<object>> => {
+  try {
+    await pg.exec(checkedCommit)
+    return []
+  } catch (error) {
+    await pg.exec("ROLLBACK")
+    throw error
+  }
+}
 
 // Prepared statements: PGlite's own `query` parses and plans a statement each time.
 

@@ -10,7 +10,15 @@ import * as Pg from "pg"
 import { SqlError } from "@effect/sql/SqlError"
 import type { Database } from "../Database.ts"
 import { configOf, type Connection, ignore, setUpSession } from "./connection.ts"
-import { type Column, deadlineMillis, type Parameter, type Statement, timedOut, toRow } from "./statement.ts"
+import {
+  checkedCommit,
+  type Column,
+  deadlineMillis,
+  type Parameter,
+  type Statement,
+  timedOut,
+  toRow
+} from "./statement.ts"
 
 /**
  * A caller gives up at its deadline, but PostgreSQL does not notice that while a commit waits for a synchronous standby. So
@@ -27,6 +35,7 @@ class SlotPool extends Pg.Pool {
     // An idle connection that breaks leaves the pool. Nothing else is needed.
     this.on("error", ignore)
     this.on("connect", (client) => this.#keepSlot(client))
+    this.on("connect", checkCommit)
   }
 
   /** Whether a connection waits for an answer that nobody needs any more. */
@@ -72,6 +81,14 @@ class SlotPool extends Pg.Pool {
     // One that broke before has had its events.
     if (isAnswered(client) || client.connection.stream.destroyed) end()
   }
+}
+
+/** `@effect/sql` has no setting for the COMMIT of this client. */
+const checkCommit = (client: Pg.PoolClient): void => {
+  client.query = new Proxy(client.query, {
+    apply: (query, self, [text, ...others]) =>
+      Reflect.apply(query, self, [text === "COMMIT" ? checkedCommit : text, ...others])
+  })
 }
 
 /** Whether no statement is on its way. */

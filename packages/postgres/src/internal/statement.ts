@@ -65,6 +65,13 @@ export const isJoined = (caller: Caller): boolean => Option.isSome(transactionOf
 /** Whether the caller has ended, so that nobody waits. A finalizer for each call would cost more than the rest of it. */
 export const isAbandoned = (caller: Caller): boolean => caller.unsafePoll() !== null
 
+/**
+ * The COMMIT of a transaction. PostgreSQL answers the plain one without an error, and rolls back, if a statement of the
+ * transaction has failed: a caller that ignored the failure would be told that the rest was done. The empty statement fails
+ * then.
+ */
+export const checkedCommit = "SELECT; COMMIT"
+
 /** The SQLSTATE of an error of the server. None for errors of the connection. */
 const sqlState = (error: unknown): string | undefined => {
   if (typeof error !== "object" || error === null) return undefined

@@ -3,6 +3,7 @@ import { setFlagsFromString } from "node:v8"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Engine from "@startlist/postgres/Engine"
+import * as NodeGarbage from "@startlist/http/NodeGarbage"
 import * as Member from "./processes/Member.ts"
 import type { NotStarted } from "./processes/Primary.ts"
 import * as Configuration from "./settings/Configuration.ts"
@@ -22,6 +23,7 @@ export const serve: Effect.Effect<never, Configuration.InvalidConfiguration | No
     const { run } = yield* Effect.promise(() => import("./processes/Primary.ts"))
     return yield* run(configuration)
   }
+  yield* NodeGarbage.tune
   if (Option.isNone(configuration.databaseUrl)) {
     // Each thread that compiles keeps memory: one takes 30 MB less than all, and a later start takes as long.
     setFlagsFromString("--wasm-num-compilation-tasks=1")

@@ -9,6 +9,7 @@ import { setFlagsFromString } from "node:v8"
 import type * as Services from "@startlist/core/Services"
 import type { UserStore } from "@startlist/core/User"
 import * as NodeHttp from "@startlist/http/NodeHttp"
+import * as NodeGarbage from "@startlist/http/NodeGarbage"
 import * as EmbeddedDatabase from "@startlist/postgres/Embedded"
 import * as Postgres from "@startlist/postgres/Postgres"
 import * as Seal from "@startlist/postgres/Seal"
@@ -18,6 +19,7 @@ import * as Child from "../Child.ts"
 import * as Fixture from "../Fixture.ts"
 
 // All that takes time is compiled later.
+Effect.runSync(NodeGarbage.tune)
 setFlagsFromString(process.env["V8_FLAGS"] ?? "")
 
 const [, , kind, where = "", athleteCount] = process.argv

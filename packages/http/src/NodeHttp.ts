@@ -57,6 +57,7 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
     const timeout = Duration.toMillis(options.timeout ?? "30 seconds")
     const { capacity = Infinity, limitOf = () => timeout, onLate = () => {} } = options
     const takeTurn = makeTurns()
+    const deadlineOf = Incoming.makeDeadlines()
     let running = 0
 
     const answer = (outgoing: ServerResponse, exit: Exit.Exit<Response>, wait?: number): void => {
@@ -88,20 +89,19 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
     const watch = (interrupt: () => void, outgoing: ServerResponse, request: Request) => {
       running++
       const limit = limitOf(request)
-      const answerLate = (millis: number): void => {
+      const millis = limit === undefined ? 0 : Duration.toMillis(limit)
+      const answerLate = (): void => {
         if (outgoing.headersSent || outgoing.destroyed) return
         write(outgoing, tooSlow)
         interrupt()
         onLate(request, tooSlow, millis)
       }
-      const startTimer = (millis: number) =>
-        // If the process was busy, first take the results that are waiting.
-        setTimeout(() => setImmediate(answerLate, millis), millis)
-      const timer = limit === undefined ? undefined : startTimer(Duration.toMillis(limit))
+      const deadline = limit === undefined ? undefined : deadlineOf(outgoing.req.socket)
+      deadline?.begin(millis, answerLate)
       outgoing.once("close", interrupt)
       return () => {
         running--
-        clearTimeout(timer)
+        deadline?.end(answerLate)
         outgoing.off("close", interrupt)
       }
     }

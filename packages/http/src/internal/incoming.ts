@@ -4,6 +4,7 @@
  */
 import type { Buffer } from "node:buffer"
 import type { IncomingMessage } from "node:http"
+import type { Socket } from "node:net"
 import { maxBodyBytes, maxBodyPieces, maxHeaders, maxSwallowedBytes, type Response } from "../Http.ts"
 import { Fragmented, Malformed, type Refusal, Repeated, TooLarge, TooManyHeaders } from "../Refusal.ts"
 
@@ -176,6 +177,62 @@ const collectBody = (incoming: IncomingMessage, timeout: number, { onBody, onTim
 
 /** `close` reports a broken connection. */
 const ignore = (): void => {}
+
+/**
+ * The time limit of the present request of a connection. The connection has one timer: one for each request took a tenth of a
+ * check of a token on PostgreSQL. Times are in milliseconds.
+ */
+class Deadline {
+  #timer: NodeJS.Timeout | undefined
+  /** When the timer ends, by the monotonic clock. */
+  #timerEnds = 0
+  /** When the time of the present request ends. */
+  #ends = 0
+  #onTime: (() => void) | undefined
+
+  begin(millis: number, onTime: () => void): void {
+    this.#onTime = onTime
+    this.#ends = performance.now() + millis
+    if (this.#timer === undefined || this.#ends < this.#timerEnds) this.#start(millis)
+  }
+
+  /** The request with this callback has ended. An interrupted one may end during the next one of its connection. */
+  end(onTime: () => void): void {
+    if (this.#onTime === onTime) this.#onTime = undefined
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #start(millis: number): void {
+    clearTimeout(this.#timer)
+    this.#timerEnds = performance.now() + millis
+    this.#timer = setTimeout(() => this.#check(), millis).unref()
+  }
+
+  #check(): void {
+    this.#timer = undefined
+    if (this.#onTime === undefined) return
+    const left = this.#ends - performance.now()
+    if (left >= 1) return this.#start(left)
+    // If the process was busy, first take the results that are waiting.
+    setImmediate(this.#onTime)
+  }
+}
+
+/** Makes the function that finds the deadline of a connection. */
+export const makeDeadlines = (): (socket: Socket) => Deadline => {
+  const deadlines = new WeakMap<Socket, Deadline>()
+  return (socket) => {
+    const known = deadlines.get(socket)
+    if (known !== undefined) return known
+    const deadline = new Deadline()
+    deadlines.set(socket, deadline)
+    socket.once("close", () => deadline.close())
+    return deadline
+  }
+}
 
 /** Reads a stream to its end, to its limit, or until the signal, and then cancels it. Rejects if the stream breaks. */
 export const readStream = async (stream: ReadableStream<Uint8Array> | null, signal: AbortSignal): Promise<Body> => {

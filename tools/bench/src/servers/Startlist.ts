@@ -1,5 +1,5 @@
 /**
- * Startlist with its `node:http` binding, like in an embedding server. Arguments: `memory`, or `postgres` and the
+ * Startlist with its `node:http` binding and its garbage collection, like in an embedding server. Arguments: `memory`, or `postgres` and the
  * database, or `embedded` and a folder; then the number of athletes. `MASTER_KEY` is that of another process on the
  * same database. `V8_FLAGS` are flags of V8. `Fixture` reads more.
  */
